@@ -1,0 +1,10 @@
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/veloce DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(TARGETS veloce EXPORT veloceTargets)
+install(EXPORT veloceTargets NAMESPACE veloce:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/veloce)
+file(WRITE ${PROJECT_BINARY_DIR}/veloceConfig.cmake
+"include(CMakeFindDependencyMacro)\nfind_dependency(Threads)\ninclude(\${CMAKE_CURRENT_LIST_DIR}/veloceTargets.cmake)\n")
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/veloceConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/veloceConfig.cmake ${PROJECT_BINARY_DIR}/veloceConfigVersion.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/veloce)
