@@ -1,0 +1,53 @@
+// The tensor types a GGUF file may name: id, spelling, and the size of a block. Only what is needed
+// to size and check a tensor; what the bits of a block mean is the business of formats/. Source:
+// specs/gguf.md section 5.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace veloce::gguf {
+
+struct TypeInfo {
+  std::uint32_t id;
+  std::string_view name;  // GGUF spelling
+  std::uint32_t values;   // values in a block; a row is a whole number of blocks
+  std::uint32_t bytes;    // bytes of a block
+
+  // Bytes of a row of n values, n a multiple of `values`.
+  constexpr std::uint64_t row_bytes(std::uint64_t n) const { return n / values * bytes; }
+};
+
+// Ids that are missing here are retired (4, 5, 31-33, 36-38) or unknown (43 and above).
+inline constexpr TypeInfo kTypes[] = {
+    {0, "F32", 1, 4},         {1, "F16", 1, 2},         {2, "Q4_0", 32, 18},
+    {3, "Q4_1", 32, 20},      {6, "Q5_0", 32, 22},      {7, "Q5_1", 32, 24},
+    {8, "Q8_0", 32, 34},      {9, "Q8_1", 32, 36},      {10, "Q2_K", 256, 84},
+    {11, "Q3_K", 256, 110},   {12, "Q4_K", 256, 144},   {13, "Q5_K", 256, 176},
+    {14, "Q6_K", 256, 210},   {15, "Q8_K", 256, 292},   {16, "IQ2_XXS", 256, 66},
+    {17, "IQ2_XS", 256, 74},  {18, "IQ3_XXS", 256, 98}, {19, "IQ1_S", 256, 50},
+    {20, "IQ4_NL", 32, 18},   {21, "IQ3_S", 256, 110},  {22, "IQ2_S", 256, 82},
+    {23, "IQ4_XS", 256, 136}, {24, "I8", 1, 1},         {25, "I16", 1, 2},
+    {26, "I32", 1, 4},        {27, "I64", 1, 8},        {28, "F64", 1, 8},
+    {29, "IQ1_M", 256, 56},   {30, "BF16", 1, 2},       {34, "TQ1_0", 256, 54},
+    {35, "TQ2_0", 256, 66},   {39, "MXFP4", 32, 17},    {40, "NVFP4", 64, 36},
+    {41, "Q1_0", 128, 18},    {42, "Q2_0", 64, 18},
+};
+
+inline constexpr std::uint32_t kFirstUnknownType = 43;
+
+// Null for a retired or unknown id.
+constexpr const TypeInfo* find_type(std::uint32_t id) {
+  for (const TypeInfo& type : kTypes)
+    if (type.id == id) return &type;
+  return nullptr;
+}
+
+// By exact GGUF spelling; null when there is none.
+constexpr const TypeInfo* find_type(std::string_view name) {
+  for (const TypeInfo& type : kTypes)
+    if (type.name == name) return &type;
+  return nullptr;
+}
+
+}  // namespace veloce::gguf
