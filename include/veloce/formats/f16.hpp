@@ -1,0 +1,30 @@
+// F16: IEEE binary16.
+// Not a block type proper: one value a "block", so that code written for BlockFormat takes it too.
+// Quantization is the conversion of core/numeric.hpp.
+#pragma once
+
+#include "veloce/formats/block_bits.hpp"
+
+namespace veloce {
+
+struct F16 {
+  static constexpr std::string_view kName = "F16";
+  static constexpr std::uint32_t kGgufType = 1;
+  static constexpr int kValues = 1;
+  static constexpr std::size_t kBytes = 2;
+
+  struct Block {
+    std::uint8_t bytes[2];
+  };
+
+  VELOCE_HD static void decode(const Block& b, float* out) { *out = load_half(b.bytes); }
+
+  // Neither infinite nor NaN.
+  VELOCE_HD static bool valid(const Block& b) { return finite_half_at(b.bytes); }
+
+  static void quantize_row(const float* in, Block* out, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) store_le(out[i].bytes, float_to_half(in[i]));
+  }
+};
+
+}  // namespace veloce

@@ -1,0 +1,61 @@
+// Q5_0: 32 values of 5 bits and one scale (specs/quants.md section 3).
+// value i = (q - 16) * d, q = nibble i of qs (low halves first) with bit i of qh as its fifth bit.
+#pragma once
+
+#include "veloce/formats/block_bits.hpp"
+#include "veloce/formats/quantize_tools.hpp"
+
+namespace veloce {
+
+struct Q5_0 {
+  static constexpr std::string_view kName = "Q5_0";
+  static constexpr std::uint32_t kGgufType = 6;
+  static constexpr int kValues = 32;
+  static constexpr std::size_t kBytes = 22;
+  static constexpr bool kHasMin = false, kExactAffine = true;
+  static constexpr int kScaleGroup = 32, kMinCode = -16, kMaxCode = 15;
+
+  struct Block {
+    std::uint8_t d[2];
+    std::uint8_t qh[4];
+    std::uint8_t qs[16];
+  };
+
+  VELOCE_HD static void decode(const Block& b, float* out) {
+    const float d = load_half(b.d);
+    const std::uint32_t qh = load_le<std::uint32_t>(b.qh);
+    for (int i = 0; i < 16; ++i) {
+      out[i] = float(((b.qs[i] & 15) | bits(qh, i, 1) << 4) - 16) * d;
+      out[i + 16] = float(((b.qs[i] >> 4) | bits(qh, i + 16, 1) << 4) - 16) * d;
+    }
+  }
+
+  VELOCE_HD static I8x16 unpack16(const Block& b, int chunk) {
+    const std::uint32_t high = load_le<std::uint32_t>(b.qh) >> (16 * chunk);
+    I8x16 codes = nibbles16(b.qs, chunk, -16);
+    for (int l = 0; l < 16; ++l) codes.v[l] = std::int8_t(codes.v[l] + (bits(high, l, 1) << 4));
+    return codes;
+  }
+
+  VELOCE_HD static Affine affine(const Block& b, int) { return {load_half(b.d), 0.0f}; }
+  VELOCE_HD static bool valid(const Block& b) { return finite_half_at(b.d); }
+
+  static void quantize_row(const float* in, Block* out, std::size_t n) {
+    for (std::size_t k = 0; k < n / kValues; ++k) {
+      const float* x = in + k * kValues;
+      const float d = detail::largest_signed(x, kValues) / -16.0f;
+      const float inverse = detail::inverse_or_zero(d);
+      std::uint32_t qh = 0;
+      const auto code = [&](int i) {
+        const int q = detail::trunc_clamped(x[i] * inverse + 16.5f, 0, 31);
+        qh |= std::uint32_t(q >> 4) << i;
+        return q & 15;
+      };
+      store_half(out[k].d, d);
+      for (int i = 0; i < 16; ++i) out[k].qs[i] = std::uint8_t(code(i) | code(i + 16) << 4);
+      store_le(out[k].qh, qh);
+    }
+  }
+};
+
+}  // namespace veloce
