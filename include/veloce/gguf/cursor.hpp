@@ -52,7 +52,7 @@ class Cursor {
 
 // Untrusted text in double quotes, at most about 80 characters, with anything but printable ASCII
 // as \xNN: safe to print, log or put into JSON.
-inline std::string quoted(std::string_view text) {
+inline std::string in_quotes(std::string_view text) {
   constexpr std::size_t kLongest = 80;
   constexpr char kHex[] = "0123456789abcdef";
   std::string out = "\"";

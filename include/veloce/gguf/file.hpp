@@ -163,7 +163,7 @@ inline Result<std::vector<File::Part>> File::open_all(const std::string& path) {
     return Status(Code::kCorrupt, path + ": is part " + std::to_string(named_index + 1) + " of " +
                                       std::to_string(count) +
                                       " of a split model, but its name does not end with " +
-                                      quoted(part_name("", named_index, count)) +
+                                      in_quotes(part_name("", named_index, count)) +
                                       " as the other parts' names need");
   for (std::uint32_t i = 0; i < count; ++i) {
     if (i == named_index) {
@@ -216,7 +216,7 @@ inline Status File::index_tensors() {
     if (tensors_[first].name == tensors_[second].name)
       return {Code::kCorrupt, path_ + ": tensors " + std::to_string(first) + " and " +
                                   std::to_string(second) + " have the same name " +
-                                  quoted(tensors_[first].name)};
+                                  in_quotes(tensors_[first].name)};
   }
   return {};
 }

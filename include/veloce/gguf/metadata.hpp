@@ -114,12 +114,12 @@ class Metadata {
 
   // Errors in the words of the getters, for checks of the caller's own.
   Status missing(std::string_view key, std::string_view expected) const {
-    return {Code::kNotFound, file_ + ": key " + quoted(key) + " is missing (expected " +
+    return {Code::kNotFound, file_ + ": key " + in_quotes(key) + " is missing (expected " +
                                  std::string(expected) + ")"};
   }
   Status mismatch(std::string_view key, std::string_view expected, const Value& actual) const {
-    return {Code::kCorrupt, file_ + ": key " + quoted(key) + ": expected " + std::string(expected) +
-                                ", found " + actual.describe()};
+    return {Code::kCorrupt, file_ + ": key " + in_quotes(key) + ": expected " +
+                                std::string(expected) + ", found " + actual.describe()};
   }
 
  private:

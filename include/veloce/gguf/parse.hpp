@@ -105,7 +105,7 @@ inline Status Parser::header() {
   if (text.substr(0, kLfsPointer.size()) == kLfsPointer)
     return corrupt("is a Git LFS pointer, not the model itself; fetch it with git lfs pull");
   if (text.size() >= 4 && text.substr(0, 4) != "GGUF")
-    return corrupt("is not a GGUF file: it begins with " + quoted(text.substr(0, 4)) +
+    return corrupt("is not a GGUF file: it begins with " + in_quotes(text.substr(0, 4)) +
                    ", not with \"GGUF\"");
   if (bytes_.size() < 24)
     return corrupt("is too short for a GGUF header: " + std::to_string(bytes_.size()) +
@@ -142,7 +142,7 @@ inline Status Parser::metadata() {
     context_ = "metadata record " + std::to_string(i) + ": ";
     Metadata::Entry entry;
     if (Status s = key(entry.key); !s) return s;
-    context_ = "metadata record " + std::to_string(i) + " (" + quoted(entry.key) + "): ";
+    context_ = "metadata record " + std::to_string(i) + " (" + in_quotes(entry.key) + "): ";
     if (Status s = value(entry.value); !s) return s;
     entries.push_back(entry);
   }
@@ -154,7 +154,7 @@ inline Status Parser::metadata() {
     if (all[order[i]].key == all[order[i - 1]].key)
       return corrupt("metadata records " + std::to_string(std::min(order[i], order[i - 1])) +
                      " and " + std::to_string(std::max(order[i], order[i - 1])) +
-                     " have the same key " + quoted(all[order[i]].key));
+                     " have the same key " + in_quotes(all[order[i]].key));
   return alignment();
 }
 
@@ -167,7 +167,7 @@ inline Status Parser::key(std::string_view& out) {
     return corrupt("key length: " + std::to_string(length) + " is above the limit of " +
                    std::to_string(kMaxKeyLength));
   if (!cursor_.read_string(out)) return cut_off("key of " + std::to_string(length) + " bytes");
-  if (!is_clean(out)) return corrupt("the key " + quoted(out) + " has control characters");
+  if (!is_clean(out)) return corrupt("the key " + in_quotes(out) + " has control characters");
   return {};
 }
 
@@ -271,8 +271,8 @@ inline Status Parser::tensor(TensorInfo& out, std::uint64_t& offset) {
   if (!cursor_.read_string(out.name))
     return cut_off("name of " + std::to_string(length) + " bytes");
   if (!is_clean(out.name))
-    return corrupt("the name " + quoted(out.name) + " has control characters");
-  context_.replace(context_.size() - 2, 2, " (" + quoted(out.name) + "): ");
+    return corrupt("the name " + in_quotes(out.name) + " has control characters");
+  context_.replace(context_.size() - 2, 2, " (" + in_quotes(out.name) + "): ");
   if (Status s = tensor_shape(out); !s) return s;
   std::uint32_t type_id = 0;
   if (!cursor_.read(type_id)) return cut_off("type");
@@ -325,7 +325,7 @@ inline Status Parser::place_tensors() {
   const std::uint64_t room = bytes_.size() - out_.data_start;
   for (std::size_t i = 0; i < out_.tensors.size(); ++i) {
     TensorInfo& tensor = out_.tensors[i];
-    context_ = "tensor record " + std::to_string(i) + " (" + quoted(tensor.name) + "): ";
+    context_ = "tensor record " + std::to_string(i) + " (" + in_quotes(tensor.name) + "): ";
     if (offsets_[i] % out_.alignment != 0)
       return corrupt("offset: " + std::to_string(offsets_[i]) +
                      " is not a multiple of the alignment " + std::to_string(out_.alignment));
@@ -348,9 +348,9 @@ inline Status Parser::no_overlap() {
     const std::uint32_t before = order[i - 1], after = order[i];
     if (offsets_[before] + out_.tensors[before].bytes > offsets_[after])
       return corrupt("tensor record " + std::to_string(after) + " (" +
-                     quoted(out_.tensors[after].name) +
+                     in_quotes(out_.tensors[after].name) +
                      "): offset: " + std::to_string(offsets_[after]) + " lies inside tensor " +
-                     quoted(out_.tensors[before].name) + ", which ends at " +
+                     in_quotes(out_.tensors[before].name) + ", which ends at " +
                      std::to_string(offsets_[before] + out_.tensors[before].bytes));
   }
   return {};

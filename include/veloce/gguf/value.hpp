@@ -180,7 +180,7 @@ inline std::string Value::describe() const {
   if (is_array())
     return "array of " + std::to_string(count_) + " " + std::string(kind_name(element_));
   const std::string kind = std::string(kind_name(kind_)) + " ";
-  if (const auto text = string()) return kind + quoted(*text);
+  if (const auto text = string()) return kind + in_quotes(*text);
   if (const auto value = boolean()) return kind + (*value ? "true" : "false");
   if (const auto value = f64()) return kind + std::to_string(*value);
   if (const auto value = u64()) return kind + std::to_string(*value);

@@ -212,7 +212,7 @@ inline Status Writer::set_alignment(std::uint32_t alignment) {
 inline Status Writer::add_tensor(std::string name, std::uint32_t type,
                                  std::vector<std::uint64_t> dims, Source source) {
   const auto refuse = [&](const std::string& what) {
-    return Status(Code::kInvalidArgument, "tensor " + quoted(name) + ": " + what);
+    return Status(Code::kInvalidArgument, "tensor " + in_quotes(name) + ": " + what);
   };
   if (name.empty() || name.size() > kMaxTensorNameLength || !detail::is_clean(name))
     return refuse("the name must have 1 to " + std::to_string(kMaxTensorNameLength) +
@@ -274,9 +274,9 @@ inline Status Writer::emit(const std::vector<Key>& keys, std::span<const Tensor>
   for (const Tensor& tensor : tensors) {
     std::uint64_t written = 0;
     const auto wrong_size = [&](const char* what) {
-      return Status(Code::kInvalidArgument, "tensor " + quoted(tensor.name) + ": its source gave " +
-                                                what + " than " + std::to_string(tensor.bytes) +
-                                                " bytes");
+      return Status(Code::kInvalidArgument, "tensor " + in_quotes(tensor.name) +
+                                                ": its source gave " + what + " than " +
+                                                std::to_string(tensor.bytes) + " bytes");
     };
     const Status given = tensor.source([&](std::span<const std::byte> bytes) {
       if (bytes.size() > tensor.bytes - written) return wrong_size("more");
