@@ -1,0 +1,502 @@
+// Constrained output: a grammar decides, token by token, what a model may write next.
+//
+//   auto grammar = Grammar::parse(gbnf);                      // or
+//   parse(*schema_to_grammar(schema)), json_schema.hpp auto masks = GrammarMasks::create(grammar,
+//   vocabulary);   // keep it with the grammar: it learns masks as it goes GrammarState
+//   state(masks);                                // one per sequence; a copy is an independent
+//   branch if (!state.allowed(token)) { state.fill_mask(bits); … choose again among the set bits …
+//   } state.accept(token);
+//
+// Check the chosen token first: allowed() costs about a microsecond, and a model that follows its
+// instructions seldom needs a mask. A mask is put together from parts that depend only on the
+// automaton's state (computed once, the tokens that stay inside a rule) and the few tokens that
+// leave the rule, which are walked through the trie. Grammar and GrammarMasks may be used by
+// several threads, a GrammarState by one at a time.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "veloce/core/status.hpp"
+#include "veloce/text/grammar_automaton.hpp"
+#include "veloce/text/grammar_engine.hpp"
+#include "veloce/text/grammar_gbnf.hpp"
+#include "veloce/text/grammar_vocabulary.hpp"
+
+namespace veloce::text {
+
+// An immutable compiled grammar.
+class Grammar {
+ public:
+  // Errors name line and column or the rule: syntax, undefined or left-recursive rules, rules that
+  // can never finish, and the limits. `resolver` is needed for terms like <text> alone.
+  static Result<std::shared_ptr<const Grammar>> parse(std::string_view gbnf,
+                                                      const GrammarLimits& limits = {},
+                                                      const TokenResolver& resolver = {}) {
+    auto ast = GbnfParser(gbnf, limits, resolver).parse();
+    if (!ast) return ast.status();
+    auto automaton = GrammarCompiler(*ast, limits).run();
+    if (!automaton) return automaton.status();
+    return std::shared_ptr<const Grammar>(new Grammar(*std::move(automaton)));
+  }
+
+  const GrammarAutomaton& automaton() const { return automaton_; }
+
+  // Does the grammar match all of `text`? (Token terms match nothing here.)
+  bool matches(std::string_view text) const {
+    GrammarEngine engine(&automaton_);
+    std::uint32_t config = engine.start();
+    for (const char c : text) {
+      engine.begin_operation();
+      config = engine.step(config, static_cast<std::uint8_t>(c));
+      if (config == GrammarEngine::kDead) return false;
+      if (engine.is_full()) engine.keep_only({&config, 1});
+    }
+    return engine.complete(config);
+  }
+
+ private:
+  explicit Grammar(GrammarAutomaton automaton) : automaton_(std::move(automaton)) {}
+  GrammarAutomaton automaton_;
+};
+
+// What is known about one grammar over one vocabulary: the mask of each automaton state met so far.
+class GrammarMasks {
+ public:
+  static std::shared_ptr<GrammarMasks> create(std::shared_ptr<const Grammar> grammar,
+                                              std::shared_ptr<const VocabularyIndex> vocabulary) {
+    return std::shared_ptr<GrammarMasks>(
+        new GrammarMasks(std::move(grammar), std::move(vocabulary)));
+  }
+
+  const Grammar& grammar() const { return *grammar_; }
+  const VocabularyIndex& vocabulary() const { return *vocabulary_; }
+
+  // The mask of a state; null if working it out would exceed the limits.
+  std::shared_ptr<const StateMask> of(std::uint32_t state) {
+    const std::lock_guard lock(mutex_);
+    state = representative(state);
+    if (const auto it = known_.find(state); it != known_.end()) return it->second;
+    const std::string key = shared_key(state);
+    std::shared_ptr<const StateMask> mask = key.empty() ? nullptr : vocabulary_->find_shared(key);
+    if (!mask) {
+      mask = compute(state);
+      if (!mask) return nullptr;
+      if (!key.empty()) vocabulary_->keep_shared(key, mask);
+    }
+    constexpr std::size_t kMostBytes = 32u << 20;
+    if (bytes_ > kMostBytes) {
+      known_.clear();
+      bytes_ = 0;
+    }
+    bytes_ += mask->bytes();
+    known_.emplace(state, mask);
+    return mask;
+  }
+
+  // Works out, ahead of time, the masks of the rules that call nothing (string bodies and the
+  // like): the only ones that take milliseconds. They stay in the vocabulary's shared store, so
+  // that doing it once for a grammar with the usual rules, at start-up, serves all later grammars
+  // that have them.
+  void warm() {
+    const GrammarAutomaton& a = grammar_->automaton();
+    for (const auto& rule : a.rules) {
+      constexpr std::uint32_t kMostStates = 64;
+      if (!rule.leaf || rule.end - rule.start > kMostStates) continue;
+      for (std::uint32_t s = rule.start; s < rule.end; ++s) {
+        if (a.states[s].has_edges()) (void)of(s);
+      }
+    }
+  }
+
+ private:
+  GrammarMasks(std::shared_ptr<const Grammar> grammar,
+               std::shared_ptr<const VocabularyIndex> vocabulary)
+      : grammar_(std::move(grammar)),
+        vocabulary_(std::move(vocabulary)),
+        engine_(&grammar_->automaton()) {}
+
+  std::shared_ptr<const StateMask> compute(std::uint32_t state) {
+    if (engine_.is_full()) engine_.forget();
+    engine_.begin_operation();
+    const TokenTrie& trie = vocabulary_->trie();
+    auto mask = std::make_shared<StateMask>();
+    std::vector<std::uint32_t> at(trie.max_depth() + 1, GrammarEngine::kDead);
+    at[0] = engine_.alone(state);
+    for (std::uint32_t node = 1; node + 1 < trie.size();) {
+      const std::uint32_t depth = trie.depth(node);
+      const std::uint32_t config = engine_.step(at[depth - 1], trie.byte(node));
+      if (config == GrammarEngine::kDead) {
+        node = trie.end(node);
+        continue;
+      }
+      at[depth] = config;
+      for (std::uint32_t token : trie.tokens(node)) mask->list.push_back(token);
+      if (engine_.complete(config) && trie.end(node) > node + 1) mask->exits.push_back(node);
+      ++node;
+    }
+    if (engine_.exhausted()) return nullptr;
+    if (mask->list.size() > vocabulary_->mask_words() / 2) {
+      mask->bits.assign(vocabulary_->mask_words(), 0);
+      for (std::uint32_t token : mask->list) mask->bits[token / 32] |= 1u << (token % 32);
+      mask->list.clear();
+    }
+    mask->list.shrink_to_fit();
+    mask->exits.shrink_to_fit();
+    return mask;
+  }
+
+  // Spells out a small rule that calls nothing, and the state's place in it; empty for other rules.
+  std::string shared_key(std::uint32_t state) const {
+    const GrammarAutomaton& a = grammar_->automaton();
+    const auto& rule = a.rules[a.states[state].rule];
+    constexpr std::uint32_t kMostStates = 512;
+    if (!rule.leaf || rule.end - rule.start > kMostStates) return {};
+    std::string key;
+    auto put = [&](std::uint32_t value) {
+      key.append(reinterpret_cast<const char*>(&value), sizeof value);
+    };
+    put(state - rule.start);
+    for (std::uint32_t s = rule.start; s < rule.end; ++s) {
+      const auto& st = a.states[s];
+      put(st.final);
+      put(st.bytes_end - st.bytes_begin);
+      for (std::uint32_t e = st.bytes_begin; e < st.bytes_end; ++e) {
+        put(a.byte_edges[e].lo);
+        put(a.byte_edges[e].hi);
+        put(a.byte_edges[e].target - rule.start);
+      }
+    }
+    return key;
+  }
+
+  // A long repetition is a chain of states that differ only further on than any token reaches.
+  // States of one rule whose futures agree for as many bytes as the longest token has share one
+  // mask: the first of them stands for all.
+  std::uint32_t representative(std::uint32_t state) {
+    const GrammarAutomaton& a = grammar_->automaton();
+    const std::uint32_t r = a.states[state].rule;
+    constexpr std::uint32_t kFewStates = 64;
+    const std::uint32_t start = a.rules[r].start, count = a.rules[r].end - start;
+    if (count <= kFewStates) return state;
+    auto& table = representatives_[r];
+    if (table.empty()) table = agreeing_states(start, count);
+    return table[state - start];
+  }
+
+  std::vector<std::uint32_t> agreeing_states(std::uint32_t start, std::uint32_t count) const {
+    const GrammarAutomaton& a = grammar_->automaton();
+    std::vector<std::uint32_t> group(count, 0), next(count);
+    std::size_t groups = 1;
+    // The work is bounded; states of a rule too large for it keep their own masks.
+    constexpr std::size_t kMostWork = 20000000;
+    std::size_t work = 0;
+    for (std::size_t round = 0; round <= vocabulary_->trie().max_depth(); ++round) {
+      std::unordered_map<std::string, std::uint32_t> numbers;
+      std::string key;
+      auto put = [&](std::uint32_t value) {
+        key.append(reinterpret_cast<const char*>(&value), sizeof value);
+      };
+      for (std::uint32_t i = 0; i < count; ++i) {
+        const auto& s = a.states[start + i];
+        key.clear();
+        put(s.final);
+        for (std::uint32_t e = s.bytes_begin; e < s.bytes_end; ++e) {
+          put(a.byte_edges[e].lo * 256u + a.byte_edges[e].hi);
+          put(group[a.byte_edges[e].target - start]);
+        }
+        put(kNoLimit);
+        for (std::uint32_t e = s.calls_begin; e < s.calls_end; ++e) {
+          put(a.call_edges[e].rule);
+          put(group[a.call_edges[e].target - start]);
+        }
+        next[i] = numbers.emplace(key, static_cast<std::uint32_t>(numbers.size())).first->second;
+        work += key.size();
+      }
+      group.swap(next);
+      if (work > kMostWork) {
+        for (std::uint32_t i = 0; i < count; ++i) group[i] = i;
+        break;
+      }
+      if (numbers.size() == groups) break;  // nothing more can be told apart
+      groups = numbers.size();
+    }
+    std::unordered_map<std::uint32_t, std::uint32_t> first;
+    std::vector<std::uint32_t> table(count);
+    for (std::uint32_t i = 0; i < count; ++i)
+      table[i] = first.emplace(group[i], start + i).first->second;
+    return table;
+  }
+
+  std::shared_ptr<const Grammar> grammar_;
+  std::shared_ptr<const VocabularyIndex> vocabulary_;
+  std::mutex mutex_;
+  GrammarEngine engine_;
+  std::unordered_map<std::uint32_t, std::shared_ptr<const StateMask>> known_;
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> representatives_;
+  std::size_t bytes_ = 0;
+};
+
+// Where one sequence stands in its grammar. Copying it makes an independent branch.
+class GrammarState {
+ public:
+  static constexpr std::size_t kMostUndo = 256;  // tokens that undo() can take back
+
+  explicit GrammarState(std::shared_ptr<GrammarMasks> masks)
+      : masks_(std::move(masks)),
+        engine_(&masks_->grammar().automaton()),
+        config_(engine_.start()) {}
+
+  // May `token` come next? End-of-generation tokens may where the text so far is complete. False
+  // for ids outside the vocabulary, and when the limits on work are exceeded.
+  bool allowed(std::uint32_t token) {
+    compact_if_full();
+    return ended() ? is_end(token) : after(token) != GrammarEngine::kDead;
+  }
+
+  // Sets bit token % 32 of bits[token / 32] for every allowed token and clears the others; `bits`
+  // holds vocabulary.mask_words() words or more (those behind are cleared). Error: a span too
+  // small, or a grammar so ambiguous that the limits on work are exceeded (then all bits are
+  // clear).
+  Status fill_mask(std::span<std::uint32_t> bits) {
+    const VocabularyIndex& vocabulary = masks_->vocabulary();
+    std::fill(bits.begin(), bits.end(), 0u);
+    if (bits.size() < vocabulary.mask_words()) {
+      return Status(Code::kInvalidArgument, "grammar: a mask of " + std::to_string(bits.size()) +
+                                                " words, needs " +
+                                                std::to_string(vocabulary.mask_words()));
+    }
+    if (is_complete()) {
+      for (std::uint32_t token : vocabulary.end_tokens()) set(bits, token);
+    }
+    if (ended()) return {};
+    compact_if_full();
+    engine_.begin_operation();
+    if (const Recent* recent = find_recent()) {
+      for (std::size_t w = 0; w < recent->bits.size(); ++w) bits[w] |= recent->bits[w];
+      return {};
+    }
+    for (std::size_t i = 0; i < engine_.items(config_).size(); ++i) {
+      const GrammarEngine::Item item =
+          engine_.items(config_)[i];  // the engine's tables move while it works
+      if (!add_item(item, bits)) break;
+    }
+    add_token_terms(bits);
+    if (engine_.exhausted() || too_complex_) {
+      too_complex_ = false;
+      std::fill(bits.begin(), bits.end(), 0u);
+      return complexity_error();
+    }
+    keep_recent(bits.first(vocabulary.mask_words()));
+    compact_if_full();
+    return {};
+  }
+
+  // Moves on by `token`. Error (and no move): the token is not allowed, or the limits are exceeded.
+  Status accept(std::uint32_t token) {
+    if (!allowed(token)) {
+      if (engine_.exhausted()) return complexity_error();
+      return Status(Code::kInvalidArgument,
+                    "grammar: token " + std::to_string(token) + " is not allowed here");
+    }
+    push_undo();
+    if (is_end(token)) {
+      ++end_tokens_;
+    } else {
+      config_ = after(token);
+    }
+    compact_if_full();
+    return {};
+  }
+
+  // Moves on by text, as if by tokens of it (a token term is never matched). Error (and no move):
+  // not in the grammar.
+  Status accept_text(std::string_view text) {
+    std::uint32_t config = config_;
+    std::size_t at = 0;
+    push_undo();
+    for (; at < text.size(); ++at) {
+      engine_.begin_operation();
+      config = ended() ? GrammarEngine::kDead
+                       : engine_.step(config, static_cast<std::uint8_t>(text[at]));
+      if (config == GrammarEngine::kDead) {
+        (void)undo(1);
+        if (engine_.exhausted()) return complexity_error();
+        return Status(Code::kInvalidArgument,
+                      "grammar: byte " + std::to_string(at) + " of the text is not allowed");
+      }
+      if (engine_.is_full()) {
+        std::swap(config, config_);
+        compact();
+        std::swap(config, config_);
+        if (engine_.is_full()) {
+          (void)undo(1);
+          return complexity_error();
+        }
+      }
+    }
+    config_ = config;
+    compact_if_full();
+    return {};
+  }
+
+  // The text so far is a whole sentence of the grammar.
+  bool is_complete() const { return engine_.complete(config_); }
+  // Nothing but an end-of-generation token may follow.
+  bool only_end_allowed() const {
+    return ended() || (is_complete() && engine_.items(config_).empty());
+  }
+  // An end-of-generation token has been accepted.
+  bool ended() const { return end_tokens_ > 0; }
+
+  // Takes back the last `count` calls of accept or accept_text. Error: more than kMostUndo, or than
+  // there were.
+  Status undo(std::size_t count) {
+    if (count > past_.size()) {
+      return Status(Code::kInvalidArgument, "grammar: cannot take back " + std::to_string(count) +
+                                                " tokens of " + std::to_string(past_.size()));
+    }
+    if (count == 0) return {};
+    config_ = past_[past_.size() - count];
+    past_.resize(past_.size() - count);
+    end_tokens_ -= std::min(end_tokens_, count);  // only end tokens follow an end token
+    return {};
+  }
+
+  const GrammarMasks& masks() const { return *masks_; }
+
+ private:
+  struct Recent {
+    std::uint32_t config = GrammarEngine::kDead;
+    std::vector<std::uint32_t> bits;
+  };
+
+  static void set(std::span<std::uint32_t> bits, std::uint32_t token) {
+    bits[token / 32] |= 1u << (token % 32);
+  }
+
+  Status complexity_error() const {
+    return Status(Code::kInvalidArgument,
+                  "grammar: too ambiguous or too deeply nested here: the limit on the matcher's "
+                  "work is exceeded");
+  }
+
+  bool is_end(std::uint32_t token) const {
+    return token < masks_->vocabulary().size() && masks_->vocabulary().end_of_generation(token);
+  }
+
+  // The configuration after `token`; for an end token, the present one or kDead.
+  std::uint32_t after(std::uint32_t token) {
+    const VocabularyIndex& vocabulary = masks_->vocabulary();
+    engine_.begin_operation();
+    if (token >= vocabulary.size()) return GrammarEngine::kDead;
+    if (vocabulary.end_of_generation(token)) return is_complete() ? kEndMark : GrammarEngine::kDead;
+    const std::string_view bytes = vocabulary.bytes(token);
+    std::uint32_t next = GrammarEngine::kDead;
+    if (!bytes.empty() && bytes[0] != '\0') next = engine_.run(config_, bytes);
+    return engine_.step_token(config_, token, false, next);
+  }
+
+  bool add_item(GrammarEngine::Item item, std::span<std::uint32_t> bits) {
+    const auto mask = masks_->of(item.state);
+    if (!mask) {
+      too_complex_ = true;
+      return false;
+    }
+    for (std::size_t w = 0; w < mask->bits.size(); ++w) bits[w] |= mask->bits[w];
+    for (std::uint32_t token : mask->list) set(bits, token);
+    if (item.frame == GrammarEngine::kBottom || mask->exits.empty()) return true;
+    const std::uint32_t outside = engine_.after_return(item.frame);
+    if (engine_.items(outside).empty()) return true;
+    walk_exits(mask->exits, outside, bits);
+    return !engine_.exhausted();
+  }
+
+  // The tokens that leave the rule at one of `exits` and go on in configuration `outside`.
+  void walk_exits(const std::vector<std::uint32_t>& exits, std::uint32_t outside,
+                  std::span<std::uint32_t> bits) {
+    const TokenTrie& trie = masks_->vocabulary().trie();
+    std::vector<std::uint32_t>& at = walk_;
+    at.resize(trie.max_depth() + 1);
+    for (const std::uint32_t exit : exits) {
+      at[trie.depth(exit)] = outside;
+      for (std::uint32_t node = exit + 1; node < trie.end(exit);) {
+        const std::uint32_t depth = trie.depth(node);
+        const std::uint32_t config = engine_.step(at[depth - 1], trie.byte(node));
+        if (config == GrammarEngine::kDead) {
+          node = trie.end(node);
+          continue;
+        }
+        at[depth] = config;
+        for (std::uint32_t token : trie.tokens(node)) set(bits, token);
+        ++node;
+      }
+    }
+  }
+
+  void add_token_terms(std::span<std::uint32_t> bits) {
+    const VocabularyIndex& vocabulary = masks_->vocabulary();
+    engine_.token_edges(config_, [&](const GrammarAutomaton::TokenEdge& edge) {
+      if (!edge.negated) {
+        if (edge.token < vocabulary.size() && !vocabulary.end_of_generation(edge.token))
+          set(bits, edge.token);
+        return;
+      }
+      for (std::uint32_t token = 0; token < vocabulary.size(); ++token) {
+        if (token != edge.token && !vocabulary.end_of_generation(token)) set(bits, token);
+      }
+    });
+  }
+
+  const Recent* find_recent() const {
+    for (const Recent& recent : recent_) {
+      if (recent.config == config_ && !recent.bits.empty()) return &recent;
+    }
+    return nullptr;
+  }
+  void keep_recent(std::span<const std::uint32_t> bits) {
+    Recent& slot = recent_[next_recent_++ % recent_.size()];
+    slot.config = config_;
+    slot.bits.assign(bits.begin(), bits.end());
+  }
+
+  void push_undo() {
+    if (past_.size() >= 2 * kMostUndo) past_.erase(past_.begin(), past_.begin() + kMostUndo);
+    past_.push_back(config_);
+  }
+
+  void compact_if_full() {
+    if (engine_.is_full()) compact();
+  }
+  // Forgets what the present and the last kMostUndo configurations don't need.
+  void compact() {
+    if (past_.size() > kMostUndo) past_.erase(past_.begin(), past_.end() - kMostUndo);
+    past_.push_back(config_);
+    engine_.keep_only(past_);
+    config_ = past_.back();
+    past_.pop_back();
+    for (Recent& recent : recent_) recent.bits.clear();
+  }
+
+  static constexpr std::uint32_t kEndMark = 0xFFFFFFFFu;
+
+  std::shared_ptr<GrammarMasks> masks_;
+  GrammarEngine engine_;
+  std::uint32_t config_;
+  std::size_t end_tokens_ = 0;
+  bool too_complex_ = false;
+  std::vector<std::uint32_t> past_;
+  std::vector<std::uint32_t> walk_;
+  std::array<Recent, 4> recent_;
+  std::size_t next_recent_ = 0;
+};
+
+}  // namespace veloce::text
