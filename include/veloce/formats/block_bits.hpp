@@ -2,6 +2,7 @@
 // specs/quants.md section 10. Nothing here knows a format.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -39,6 +40,14 @@ VELOCE_HD inline bool finite_half_at(const std::uint8_t* p) {
 // n bits of x from bit p on.
 VELOCE_HD constexpr int bits(std::uint32_t x, int p, int n) {
   return int((x >> p) & ((1u << n) - 1u));
+}
+
+// Entry i of a constant table at namespace scope. nvcc gives device code no address for such a
+// table, so the entry comes from a copy that belongs to the function.
+template <const auto& kTable>
+VELOCE_HD inline auto table_at(std::uint32_t i) {
+  static constexpr auto kCopy = std::to_array(kTable);
+  return kCopy[i];
 }
 
 // The order of most 32-value blocks: low nibbles are values 0..15 (chunk 0), high nibbles 16..31

@@ -39,7 +39,8 @@ struct IQ1_M {
       const int sub = i / 8, nibble = bits(b.qh[sub / 2], 4 * (sub % 2), 4);
       const int index = b.qs[sub] | (nibble & 7) << 8;
       const float delta = (nibble & 8) ? -0.125f : 0.125f;
-      out[i] = group_scale(b, i / 16) * (float(iq1_digit(kIq1Grid[index], i % 8) - 1) + delta);
+      out[i] =
+          group_scale(b, i / 16) * (float(iq1_digit(table_at<kIq1Grid>(index), i % 8) - 1) + delta);
     }
   }
 
@@ -48,7 +49,7 @@ struct IQ1_M {
     for (int k = 0; k < 2; ++k) {
       const int nibble = (b.qh[chunk] >> (4 * k)) & 15;
       const int index = b.qs[2 * chunk + k] | (nibble & 7) << 8;
-      iq1_codes(kIq1Grid[index], nibble >> 3, codes.v + 8 * k);
+      iq1_codes(table_at<kIq1Grid>(index), nibble >> 3, codes.v + 8 * k);
     }
     return codes;
   }

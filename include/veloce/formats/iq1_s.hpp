@@ -31,7 +31,8 @@ struct IQ1_S {
       const std::uint32_t h = load_le<std::uint16_t>(b.qh[i / 32]);
       const int index = b.qs[i / 8] | bits(h, 3 * (i % 32 / 8), 3) << 8;
       const float delta = (h >> 15) ? -0.125f : 0.125f;
-      out[i] = group_scale(b, i / 32) * (float(iq1_digit(kIq1Grid[index], i % 8) - 1) + delta);
+      out[i] =
+          group_scale(b, i / 32) * (float(iq1_digit(table_at<kIq1Grid>(index), i % 8) - 1) + delta);
     }
   }
 
@@ -41,7 +42,7 @@ struct IQ1_S {
     for (int k = 0; k < 2; ++k) {
       const int sub = 2 * chunk + k;
       const int index = b.qs[sub] | bits(h, 3 * (sub & 3), 3) << 8;
-      iq1_codes(kIq1Grid[index], int(h >> 15), codes.v + 8 * k);
+      iq1_codes(table_at<kIq1Grid>(index), int(h >> 15), codes.v + 8 * k);
     }
     return codes;
   }

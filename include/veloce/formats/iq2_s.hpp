@@ -30,8 +30,8 @@ struct IQ2_S {
       const int group = i / 32, sub = i / 8;
       const int index = b.qs[sub] | bits(b.qh[group], 2 * (sub % 4), 2) << 8;
       const float scale = float(bits(b.scales[group], i % 32 < 16 ? 0 : 4, 4));
-      out[i] =
-          signed_value((d * (0.5f + scale)) * 0.25f, kIq2SGrid[index], b.signs[sub], i % 8, i % 8);
+      out[i] = signed_value((d * (0.5f + scale)) * 0.25f, table_at<kIq2SGrid>(index), b.signs[sub],
+                            i % 8, i % 8);
     }
   }
 
@@ -40,7 +40,7 @@ struct IQ2_S {
     for (int k = 0; k < 2; ++k) {
       const int sub = 2 * chunk + k;
       const int index = b.qs[sub] | ((b.qh[sub >> 2] >> (2 * (sub & 3))) & 3) << 8;
-      signed_codes<8>(kIq2SGrid[index], b.signs[sub], codes.v + 8 * k);
+      signed_codes<8>(table_at<kIq2SGrid>(index), b.signs[sub], codes.v + 8 * k);
     }
     return codes;
   }

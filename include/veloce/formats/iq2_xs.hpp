@@ -27,7 +27,7 @@ struct IQ2_XS {
     for (int i = 0; i < 256; ++i) {
       const std::uint32_t word = load_le<std::uint16_t>(b.qs[i / 8]);
       const float scale = float(bits(b.scales[i / 32], i % 32 < 16 ? 0 : 4, 4));
-      out[i] = signed_value((d * (0.5f + scale)) * 0.25f, kIq2XsGrid[word & 511],
+      out[i] = signed_value((d * (0.5f + scale)) * 0.25f, table_at<kIq2XsGrid>(word & 511),
                             sign_mask(word >> 9), i % 8, i % 8);
     }
   }
@@ -36,7 +36,7 @@ struct IQ2_XS {
     I8x16 codes;
     for (int k = 0; k < 2; ++k) {
       const std::uint32_t word = load_le<std::uint16_t>(b.qs[2 * chunk + k]);
-      signed_codes<8>(kIq2XsGrid[word & 511], sign_mask(word >> 9), codes.v + 8 * k);
+      signed_codes<8>(table_at<kIq2XsGrid>(word & 511), sign_mask(word >> 9), codes.v + 8 * k);
     }
     return codes;
   }

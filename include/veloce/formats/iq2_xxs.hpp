@@ -35,7 +35,8 @@ struct IQ2_XXS {
       const Group& group = b.groups[i / 32];
       const int l = i % 32 / 8, j = i % 8;
       const std::uint32_t mask = sign_mask_of(load_le<std::uint32_t>(group.signs_scale), l);
-      out[i] = signed_value(group_scale(b, i / 32), kIq2XxsGrid[group.index[l]], mask, j, j);
+      out[i] =
+          signed_value(group_scale(b, i / 32), table_at<kIq2XxsGrid>(group.index[l]), mask, j, j);
     }
   }
 
@@ -45,7 +46,8 @@ struct IQ2_XXS {
     I8x16 codes;
     for (int k = 0; k < 2; ++k) {
       const int l = 2 * (chunk & 1) + k;
-      signed_codes<8>(kIq2XxsGrid[group.index[l]], sign_mask_of(word, l), codes.v + 8 * k);
+      signed_codes<8>(table_at<kIq2XxsGrid>(group.index[l]), sign_mask_of(word, l),
+                      codes.v + 8 * k);
     }
     return codes;
   }

@@ -32,7 +32,8 @@ struct IQ3_S {
   VELOCE_HD static void decode(const Block& b, float* out) {
     for (int i = 0; i < 256; ++i) {
       const int index = b.qs[i / 4] | bits(b.qh[i / 32], i % 32 / 4, 1) << 8;
-      out[i] = signed_value(group_scale(b, i / 32), kIq3SGrid[index], b.signs[i / 8], i % 4, i % 8);
+      out[i] = signed_value(group_scale(b, i / 32), table_at<kIq3SGrid>(index), b.signs[i / 8],
+                            i % 4, i % 8);
     }
   }
 
@@ -42,7 +43,7 @@ struct IQ3_S {
     for (int k = 0; k < 4; ++k) {
       const int index = b.qs[4 * chunk + k] | ((high >> k) & 1) << 8;
       const std::uint32_t mask = std::uint32_t(b.signs[2 * chunk + (k >> 1)]) >> (4 * (k & 1));
-      signed_codes<4>(kIq3SGrid[index], mask, codes.v + 4 * k);
+      signed_codes<4>(table_at<kIq3SGrid>(index), mask, codes.v + 4 * k);
     }
     return codes;
   }

@@ -30,7 +30,7 @@ struct IQ3_XXS {
   VELOCE_HD static void decode(const Block& b, float* out) {
     for (int i = 0; i < 256; ++i) {
       const std::uint32_t word = load_le<std::uint32_t>(b.signs_scale[i / 32]);
-      out[i] = signed_value(group_scale(b, i / 32), kIq3XxsGrid[b.qs[i / 4]],
+      out[i] = signed_value(group_scale(b, i / 32), table_at<kIq3XxsGrid>(b.qs[i / 4]),
                             sign_mask_of(word, i % 32 / 8), i % 4, i % 8);
     }
   }
@@ -40,7 +40,7 @@ struct IQ3_XXS {
     I8x16 codes;
     for (int k = 0; k < 4; ++k) {
       const std::uint32_t mask = sign_mask_of(word, 2 * (chunk & 1) + (k >> 1)) >> (4 * (k & 1));
-      signed_codes<4>(kIq3XxsGrid[b.qs[4 * chunk + k]], mask, codes.v + 4 * k);
+      signed_codes<4>(table_at<kIq3XxsGrid>(b.qs[4 * chunk + k]), mask, codes.v + 4 * k);
     }
     return codes;
   }

@@ -13,7 +13,7 @@ inline constexpr std::int8_t kIq4Values[16] = {-127, -104, -83, -65, -49, -35, -
 // Codes of one half of a 32-value group: low nibbles (high = 0) or high ones.
 VELOCE_HD inline I8x16 iq4_codes16(const std::uint8_t* qs, int high) {
   I8x16 codes;
-  for (int l = 0; l < 16; ++l) codes.v[l] = kIq4Values[(qs[l] >> (4 * high)) & 15];
+  for (int l = 0; l < 16; ++l) codes.v[l] = table_at<kIq4Values>((qs[l] >> (4 * high)) & 15);
   return codes;
 }
 

@@ -23,8 +23,8 @@ struct IQ4_NL {
   VELOCE_HD static void decode(const Block& b, float* out) {
     const float d = load_half(b.d);
     for (int i = 0; i < 16; ++i) {
-      out[i] = d * float(kIq4Values[b.qs[i] & 15]);
-      out[i + 16] = d * float(kIq4Values[b.qs[i] >> 4]);
+      out[i] = d * float(table_at<kIq4Values>(b.qs[i] & 15));
+      out[i + 16] = d * float(table_at<kIq4Values>(b.qs[i] >> 4));
     }
   }
 

@@ -34,8 +34,8 @@ struct IQ4_XS {
       const float scale = d * float(scale6(b, s) - 32);
       for (int t = 0; t < 16; ++t) {
         const std::uint8_t pair = b.qs[16 * s + t];
-        out[32 * s + t] = scale * float(kIq4Values[pair & 15]);
-        out[32 * s + t + 16] = scale * float(kIq4Values[pair >> 4]);
+        out[32 * s + t] = scale * float(table_at<kIq4Values>(pair & 15));
+        out[32 * s + t + 16] = scale * float(table_at<kIq4Values>(pair >> 4));
       }
     }
   }

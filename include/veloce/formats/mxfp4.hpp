@@ -24,14 +24,14 @@ struct MXFP4 {
   VELOCE_HD static void decode(const Block& b, float* out) {
     const float d = e8m0_half_to_float(b.e);
     for (int i = 0; i < 16; ++i) {
-      out[i] = float(kFp4Values[b.qs[i] & 15]) * d;
-      out[i + 16] = float(kFp4Values[b.qs[i] >> 4]) * d;
+      out[i] = float(table_at<kFp4Values>(b.qs[i] & 15)) * d;
+      out[i + 16] = float(table_at<kFp4Values>(b.qs[i] >> 4)) * d;
     }
   }
 
   VELOCE_HD static I8x16 unpack16(const Block& b, int chunk) {
     I8x16 codes;
-    for (int l = 0; l < 16; ++l) codes.v[l] = kFp4Values[(b.qs[l] >> (4 * chunk)) & 15];
+    for (int l = 0; l < 16; ++l) codes.v[l] = table_at<kFp4Values>((b.qs[l] >> (4 * chunk)) & 15);
     return codes;
   }
 

@@ -27,8 +27,8 @@ struct NVFP4 {
     for (int s = 0; s < 4; ++s) {
       const float d = ue4m3_half_to_float(b.d[s]);
       for (int j = 0; j < 8; ++j) {
-        out[16 * s + j] = float(kFp4Values[b.qs[8 * s + j] & 15]) * d;
-        out[16 * s + j + 8] = float(kFp4Values[b.qs[8 * s + j] >> 4]) * d;
+        out[16 * s + j] = float(table_at<kFp4Values>(b.qs[8 * s + j] & 15)) * d;
+        out[16 * s + j + 8] = float(table_at<kFp4Values>(b.qs[8 * s + j] >> 4)) * d;
       }
     }
   }
@@ -36,8 +36,8 @@ struct NVFP4 {
   VELOCE_HD static I8x16 unpack16(const Block& b, int chunk) {
     I8x16 codes;
     for (int j = 0; j < 8; ++j) {
-      codes.v[j] = kFp4Values[b.qs[8 * chunk + j] & 15];
-      codes.v[j + 8] = kFp4Values[b.qs[8 * chunk + j] >> 4];
+      codes.v[j] = table_at<kFp4Values>(b.qs[8 * chunk + j] & 15);
+      codes.v[j + 8] = table_at<kFp4Values>(b.qs[8 * chunk + j] >> 4);
     }
     return codes;
   }
