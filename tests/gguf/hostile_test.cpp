@@ -151,7 +151,7 @@ TEST_CASE("tensor records") {
   for (const std::uint32_t type : {43u, 1000u, 0x80000000u, 0xFFFFFFFFu})
     refused(one_tensor({256}, type, 0).open(), {"\"t\"", "id " + std::to_string(type), "unknown"},
             Code::kUnsupported);
-  for (const gguf::TypeInfo& type : gguf::kTypes) {
+  for (const TypeInfo& type : kTypes) {
     CHECK(one_tensor({type.values}, type.id, 0).open().ok());
     if (type.values > 1)
       refused(one_tensor({type.values + 1, type.values}, type.id, 0).open(),

@@ -44,7 +44,7 @@ std::vector<Bytes> seeds() {
   values.set("split.count", std::uint16_t(1));
   if (!values.set_alignment(8)) std::abort();
   const Bytes data(4096);
-  for (const gguf::TypeInfo& type : gguf::kTypes)
+  for (const TypeInfo& type : kTypes)
     if (!values.add_tensor(std::string(type.name), type.id, {type.values, 2},
                            std::span(data).first(type.bytes * 2)))
       std::abort();

@@ -64,13 +64,13 @@ TEST_CASE("every value type comes back as it was") {
 TEST_CASE("tensors of every type, streamed in pieces") {
   gguf::Writer out;
   std::vector<std::vector<std::byte>> data;
-  for (const gguf::TypeInfo& type : gguf::kTypes) {
+  for (const TypeInfo& type : kTypes) {
     std::vector<std::byte> bytes(type.bytes * 2 * 3 * 5);
     for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = std::byte((i * 31 + type.id) & 255);
     data.push_back(std::move(bytes));
   }
   std::size_t i = 0;
-  for (const gguf::TypeInfo& type : gguf::kTypes) {
+  for (const TypeInfo& type : kTypes) {
     const auto& bytes = data[i++];
     REQUIRE(out.add_tensor(std::string(type.name), type.id, {type.values * 2, 3, 5},
                            [&bytes](const gguf::Writer::Sink& sink) {

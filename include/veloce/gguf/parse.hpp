@@ -17,10 +17,10 @@
 #include <vector>
 
 #include "veloce/core/status.hpp"
+#include "veloce/formats/type_info.hpp"
 #include "veloce/gguf/cursor.hpp"
 #include "veloce/gguf/metadata.hpp"
 #include "veloce/gguf/tensor.hpp"
-#include "veloce/gguf/types.hpp"
 #include "veloce/gguf/value.hpp"
 
 namespace veloce::gguf {
@@ -302,9 +302,8 @@ inline Status Parser::tensor_shape(TensorInfo& out) {
 inline Status Parser::tensor_size(TensorInfo& out, std::uint32_t type_id) {
   const TypeInfo* type = find_type(type_id);
   if (type == nullptr)
-    return {Code::kUnsupported,
-            file_ + ": " + context_ + "type: id " + std::to_string(type_id) +
-                (type_id < kFirstUnknownType ? " is a retired type" : " is unknown")};
+    return {Code::kUnsupported, file_ + ": " + context_ + "type: id " + std::to_string(type_id) +
+                                    (retired_type(type_id) ? " is a retired type" : " is unknown")};
   out.type = type_id;
   if (out.dims[0] % type->values != 0)
     return corrupt("dimension 0: " + std::to_string(out.dims[0]) + " is not a multiple of " +

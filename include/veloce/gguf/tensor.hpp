@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "veloce/gguf/types.hpp"
+#include "veloce/formats/type_info.hpp"
 
 namespace veloce::gguf {
 

@@ -19,11 +19,11 @@
 #include <vector>
 
 #include "veloce/core/status.hpp"
+#include "veloce/formats/type_info.hpp"
 #include "veloce/gguf/cursor.hpp"
 #include "veloce/gguf/mapping.hpp"
 #include "veloce/gguf/parse.hpp"
 #include "veloce/gguf/split.hpp"
-#include "veloce/gguf/types.hpp"
 #include "veloce/gguf/value.hpp"
 
 namespace veloce::gguf {
