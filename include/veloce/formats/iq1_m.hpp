@@ -35,12 +35,13 @@ struct IQ1_M {
   }
 
   VELOCE_HD static void decode(const Block& b, float* out) {
-    for (int i = 0; i < 256; ++i) {
-      const int sub = i / 8, nibble = bits(b.qh[sub / 2], 4 * (sub % 2), 4);
-      const int index = b.qs[sub] | (nibble & 7) << 8;
-      const float delta = (nibble & 8) ? -0.125f : 0.125f;
-      out[i] =
-          group_scale(b, i / 16) * (float(iq1_digit(table_at<kIq1Grid>(index), i % 8) - 1) + delta);
+    for (int sub = 0; sub < 32; ++sub) {
+      const int nibble = bits(b.qh[sub / 2], 4 * (sub % 2), 4);
+      const std::uint32_t entry = table_at<kIq1Grid>(b.qs[sub] | (nibble & 7) << 8);
+      const float scale = group_scale(b, sub / 2), delta = (nibble & 8) ? -0.125f : 0.125f;
+      for (int j = 0; j < 8; ++j) {
+        out[8 * sub + j] = scale * (float(iq1_digit(entry, j) - 1) + delta);
+      }
     }
   }
 

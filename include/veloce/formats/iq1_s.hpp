@@ -27,12 +27,13 @@ struct IQ1_S {
   }
 
   VELOCE_HD static void decode(const Block& b, float* out) {
-    for (int i = 0; i < 256; ++i) {
-      const std::uint32_t h = load_le<std::uint16_t>(b.qh[i / 32]);
-      const int index = b.qs[i / 8] | bits(h, 3 * (i % 32 / 8), 3) << 8;
-      const float delta = (h >> 15) ? -0.125f : 0.125f;
-      out[i] =
-          group_scale(b, i / 32) * (float(iq1_digit(table_at<kIq1Grid>(index), i % 8) - 1) + delta);
+    for (int sub = 0; sub < 32; ++sub) {
+      const std::uint32_t h = load_le<std::uint16_t>(b.qh[sub / 4]);
+      const std::uint32_t entry = table_at<kIq1Grid>(b.qs[sub] | bits(h, 3 * (sub % 4), 3) << 8);
+      const float scale = group_scale(b, sub / 4), delta = (h >> 15) ? -0.125f : 0.125f;
+      for (int j = 0; j < 8; ++j) {
+        out[8 * sub + j] = scale * (float(iq1_digit(entry, j) - 1) + delta);
+      }
     }
   }
 

@@ -26,12 +26,11 @@ struct IQ2_S {
 
   VELOCE_HD static void decode(const Block& b, float* out) {
     const float d = load_half(b.d);
-    for (int i = 0; i < 256; ++i) {
-      const int group = i / 32, sub = i / 8;
-      const int index = b.qs[sub] | bits(b.qh[group], 2 * (sub % 4), 2) << 8;
-      const float scale = float(bits(b.scales[group], i % 32 < 16 ? 0 : 4, 4));
-      out[i] = signed_value((d * (0.5f + scale)) * 0.25f, table_at<kIq2SGrid>(index), b.signs[sub],
-                            i % 8, i % 8);
+    for (int sub = 0; sub < 32; ++sub) {
+      const int index = b.qs[sub] | bits(b.qh[sub / 4], 2 * (sub % 4), 2) << 8;
+      const float scale = float(bits(b.scales[sub / 4], sub % 4 < 2 ? 0 : 4, 4));
+      signed_values<8>((d * (0.5f + scale)) * 0.25f, table_at<kIq2SGrid>(index), b.signs[sub],
+                       out + 8 * sub);
     }
   }
 

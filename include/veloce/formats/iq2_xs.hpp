@@ -24,11 +24,11 @@ struct IQ2_XS {
 
   VELOCE_HD static void decode(const Block& b, float* out) {
     const float d = load_half(b.d);
-    for (int i = 0; i < 256; ++i) {
-      const std::uint32_t word = load_le<std::uint16_t>(b.qs[i / 8]);
-      const float scale = float(bits(b.scales[i / 32], i % 32 < 16 ? 0 : 4, 4));
-      out[i] = signed_value((d * (0.5f + scale)) * 0.25f, table_at<kIq2XsGrid>(word & 511),
-                            sign_mask(word >> 9), i % 8, i % 8);
+    for (int sub = 0; sub < 32; ++sub) {
+      const std::uint32_t word = load_le<std::uint16_t>(b.qs[sub]);
+      const float scale = float(bits(b.scales[sub / 4], sub % 4 < 2 ? 0 : 4, 4));
+      signed_values<8>((d * (0.5f + scale)) * 0.25f, table_at<kIq2XsGrid>(word & 511),
+                       sign_mask(word >> 9), out + 8 * sub);
     }
   }
 

@@ -31,12 +31,11 @@ struct IQ2_XXS {
   }
 
   VELOCE_HD static void decode(const Block& b, float* out) {
-    for (int i = 0; i < 256; ++i) {
-      const Group& group = b.groups[i / 32];
-      const int l = i % 32 / 8, j = i % 8;
-      const std::uint32_t mask = sign_mask_of(load_le<std::uint32_t>(group.signs_scale), l);
-      out[i] =
-          signed_value(group_scale(b, i / 32), table_at<kIq2XxsGrid>(group.index[l]), mask, j, j);
+    for (int sub = 0; sub < 32; ++sub) {
+      const Group& group = b.groups[sub / 4];
+      const std::uint32_t mask = sign_mask_of(load_le<std::uint32_t>(group.signs_scale), sub % 4);
+      signed_values<8>(group_scale(b, sub / 4), table_at<kIq2XxsGrid>(group.index[sub % 4]), mask,
+                       out + 8 * sub);
     }
   }
 

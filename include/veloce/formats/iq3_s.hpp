@@ -30,10 +30,10 @@ struct IQ3_S {
   }
 
   VELOCE_HD static void decode(const Block& b, float* out) {
-    for (int i = 0; i < 256; ++i) {
-      const int index = b.qs[i / 4] | bits(b.qh[i / 32], i % 32 / 4, 1) << 8;
-      out[i] = signed_value(group_scale(b, i / 32), table_at<kIq3SGrid>(index), b.signs[i / 8],
-                            i % 4, i % 8);
+    for (int quad = 0; quad < 64; ++quad) {
+      const int index = b.qs[quad] | bits(b.qh[quad / 8], quad % 8, 1) << 8;
+      const std::uint32_t mask = std::uint32_t(b.signs[quad / 2]) >> (quad % 2 * 4);
+      signed_values<4>(group_scale(b, quad / 8), table_at<kIq3SGrid>(index), mask, out + 4 * quad);
     }
   }
 

@@ -28,10 +28,12 @@ struct IQ3_XXS {
   }
 
   VELOCE_HD static void decode(const Block& b, float* out) {
-    for (int i = 0; i < 256; ++i) {
-      const std::uint32_t word = load_le<std::uint32_t>(b.signs_scale[i / 32]);
-      out[i] = signed_value(group_scale(b, i / 32), table_at<kIq3XxsGrid>(b.qs[i / 4]),
-                            sign_mask_of(word, i % 32 / 8), i % 4, i % 8);
+    for (int quad = 0; quad < 64; ++quad) {
+      const int group = quad / 8;
+      const std::uint32_t word = load_le<std::uint32_t>(b.signs_scale[group]);
+      const std::uint32_t mask = sign_mask_of(word, quad % 8 / 2) >> (quad % 2 * 4);
+      signed_values<4>(group_scale(b, group), table_at<kIq3XxsGrid>(b.qs[quad]), mask,
+                       out + 4 * quad);
     }
   }
 

@@ -29,12 +29,14 @@ VELOCE_HD inline void signed_codes(Entry entry, std::uint32_t mask, std::int8_t*
   }
 }
 
-// The value that codebook entry and mask give element j (0..7).
-template <class Entry>
-VELOCE_HD inline float signed_value(float scale, Entry entry, std::uint32_t mask, int entry_j,
-                                    int mask_j) {
-  const float magnitude = scale * float((entry >> (8 * entry_j)) & 0xFFu);
-  return magnitude * (((mask >> mask_j) & 1u) ? -1.0f : 1.0f);
+// The values of the first `count` bytes of a codebook entry: scale * magnitude, negated where the
+// mask has a 1.
+template <int count, class Entry>
+VELOCE_HD inline void signed_values(float scale, Entry entry, std::uint32_t mask, float* out) {
+  for (int j = 0; j < count; ++j) {
+    const float magnitude = scale * float(int((entry >> (8 * j)) & 0xFFu));
+    out[j] = magnitude * float(1 - 2 * int((mask >> j) & 1u));
+  }
 }
 
 }  // namespace veloce

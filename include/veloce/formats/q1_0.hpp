@@ -21,7 +21,7 @@ struct Q1_0 {
 
   VELOCE_HD static void decode(const Block& b, float* out) {
     const float d = load_half(b.d);
-    for (int i = 0; i < 128; ++i) out[i] = bits(b.qs[i / 8], i % 8, 1) ? d : -d;
+    for (int i = 0; i < 128; ++i) out[i] = float(2 * bits(b.qs[i / 8], i % 8, 1) - 1) * d;
   }
 
   VELOCE_HD static I8x16 unpack16(const Block& b, int chunk) {

@@ -24,9 +24,12 @@ struct Q2_K {
 
   VELOCE_HD static void decode(const Block& b, float* out) {
     const float d = load_half(b.d), dmin = load_half(b.dmin);
-    for (int i = 0; i < 256; ++i) {
-      const int s = i / 16, q = bits(b.qs[32 * (i / 128) + i % 32], 2 * (i % 128 / 32), 2);
-      out[i] = (d * float(b.scales[s] & 15)) * float(q) - dmin * float(b.scales[s] >> 4);
+    for (int s = 0; s < 16; ++s) {
+      const float scale = d * float(b.scales[s] & 15), min = dmin * float(b.scales[s] >> 4);
+      for (int i = 16 * s; i < 16 * s + 16; ++i) {
+        const int q = bits(b.qs[32 * (i / 128) + i % 32], 2 * (i % 128 / 32), 2);
+        out[i] = scale * float(q) - min;
+      }
     }
   }
 

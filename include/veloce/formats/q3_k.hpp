@@ -31,10 +31,12 @@ struct Q3_K {
 
   VELOCE_HD static void decode(const Block& b, float* out) {
     const float d = load_half(b.d);
-    for (int i = 0; i < 256; ++i) {
-      const int low = bits(b.qs[32 * (i / 128) + i % 32], 2 * (i % 128 / 32), 2);
-      const int q = low - (bits(b.hmask[i % 32], i / 32, 1) ? 0 : 4);
-      out[i] = (d * float(scale6(b, i / 16) - 32)) * float(q);
+    for (int s = 0; s < 16; ++s) {
+      const float scale = d * float(scale6(b, s) - 32);
+      for (int i = 16 * s; i < 16 * s + 16; ++i) {
+        const int low = bits(b.qs[32 * (i / 128) + i % 32], 2 * (i % 128 / 32), 2);
+        out[i] = scale * float(low - (bits(b.hmask[i % 32], i / 32, 1) ? 0 : 4));
+      }
     }
   }
 

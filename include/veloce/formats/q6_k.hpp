@@ -26,12 +26,14 @@ struct Q6_K {
 
   VELOCE_HD static void decode(const Block& b, float* out) {
     const float d = load_half(b.d);
-    for (int i = 0; i < 256; ++i) {
-      const int h = i / 128, g = i % 128 / 32, l = i % 32;
-      const std::uint8_t x = b.ql[64 * h + 32 * (g & 1) + l];
-      const int low = g < 2 ? x & 15 : x >> 4;
-      const int q = (low | bits(b.qh[32 * h + l], 2 * g, 2) << 4) - 32;
-      out[i] = (d * float(b.scales[i / 16])) * float(q);
+    for (int s = 0; s < 16; ++s) {
+      const float scale = d * float(b.scales[s]);
+      const int h = s / 8, g = s % 8 / 2;
+      for (int i = 16 * s; i < 16 * s + 16; ++i) {
+        const int low = bits(b.ql[64 * h + 32 * (g & 1) + i % 32], 4 * (g / 2), 4);
+        const int q = (low | bits(b.qh[32 * h + i % 32], 2 * g, 2) << 4) - 32;
+        out[i] = scale * float(q);
+      }
     }
   }
 
