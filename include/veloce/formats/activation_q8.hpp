@@ -6,15 +6,16 @@
 //
 // The rule, the same bits on every backend:
 //   amax = max |x|;  d = amax / 127;  q = x * (1 / d) rounded to the nearest integer, ties to even.
-// * |q| <= 127; every product and quotient is one binary32 operation, so a vector unit gives the
-// same bytes.
-// * amax < 2^-118: d = 0 and q = 0. Below that d would leave the normal binary32 range, where 1 / d
-// overflows and
-//   machines that flush subnormals would differ. The loss is at most 2^-118 a value.
-// * An infinity or NaN in the block: d = NaN, q = 0, so that every dot product with the block is
-// NaN, as it would be
-//   (or nearly so) in floats: a broken activation shows up in the result and is not silently turned
-//   into a number.
+//
+// |q| <= 127. Every product and quotient is one binary32 operation, so a vector unit gives the same
+// bytes.
+//
+// amax < 2^-118: d = 0 and q = 0. Below that d would leave the normal binary32 range, where 1 / d
+// overflows and machines that flush subnormals would differ. The loss is at most 2^-118 a value.
+//
+// An infinity or a NaN in the block: d = NaN and q = 0, so that every dot product with the block is
+// NaN, as (nearly always) in floats: a broken activation shows up in the result and does not turn
+// into a number.
 #pragma once
 
 #include <bit>

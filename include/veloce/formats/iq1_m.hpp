@@ -1,7 +1,8 @@
 // IQ1_M: 256 values in sub-groups of 8, each an 11-bit codebook index (8 bits in qs, 3 in a nibble
 // of qh) and the sign of its shift; a 3-bit scale for every 16 values. The block's binary16 scale
-// is spread over the top nibbles of the four scale words (specs/quants.md section 5). value = (d *
-// (2 * scale + 1)) * (t +- 0.125). Codes are 8 t +- 1 with the scale divided by 8 (iq1_codes.hpp).
+// is spread over the top nibbles of the four scale words (specs/quants.md section 5).
+//   value = (d * (2 * scale + 1)) * (t +- 0.125)
+// Codes are 8 t +- 1 with the scale divided by 8, which is exact (iq1_codes.hpp).
 #pragma once
 
 #include "veloce/formats/iq1_codes.hpp"

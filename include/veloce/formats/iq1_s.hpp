@@ -1,6 +1,7 @@
 // IQ1_S: 256 values in sub-groups of 8, each an 11-bit codebook index (8 bits in qs, 3 in qh); for
-// every 32 values a 3-bit scale and the sign of the shift (specs/quants.md section 5). value = (d *
-// (2 * scale + 1)) * (t +- 0.125). Codes are 8 t +- 1 with the scale divided by 8 (iq1_codes.hpp).
+// every 32 values a 3-bit scale and the sign of the shift (specs/quants.md section 5).
+//   value = (d * (2 * scale + 1)) * (t +- 0.125)
+// Codes are 8 t +- 1 with the scale divided by 8, which is exact (iq1_codes.hpp).
 #pragma once
 
 #include "veloce/formats/iq1_codes.hpp"

@@ -1,6 +1,7 @@
 // IQ2_S: 256 values in sub-groups of 8, each a 10-bit codebook index (8 bits in qs, 2 in qh) and a
-// full byte of signs; a 4-bit scale for every 16 values (specs/quants.md section 5). value = (d *
-// (0.5 + scale)) * 0.25 * (+-magnitude). Codes are the signed magnitudes: +-8, +-25, +-43.
+// full byte of signs; a 4-bit scale for every 16 values (specs/quants.md section 5).
+//   value = (d * (0.5 + scale)) * 0.25 * (+-magnitude)
+// Codes are the signed magnitudes: +-8, +-25, +-43.
 #pragma once
 
 #include "veloce/formats/iq_codes.hpp"

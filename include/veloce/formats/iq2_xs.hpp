@@ -1,6 +1,7 @@
 // IQ2_XS: 256 values in sub-groups of 8, each a 16-bit word of a 9-bit codebook index and a 7-bit
-// sign index; a 4-bit scale for every 16 values (specs/quants.md section 5). value = (d * (0.5 +
-// scale)) * 0.25 * (+-magnitude). Codes are the signed magnitudes: +-8, +-25, +-43.
+// sign index; a 4-bit scale for every 16 values (specs/quants.md section 5).
+//   value = (d * (0.5 + scale)) * 0.25 * (+-magnitude)
+// Codes are the signed magnitudes: +-8, +-25, +-43.
 #pragma once
 
 #include "veloce/formats/iq_codes.hpp"

@@ -1,6 +1,7 @@
 // IQ2_XXS: 256 values in 8 groups of 32; a group is four bytes of codebook indices and a word with
-// four sign indices and a 4-bit scale (specs/quants.md section 5). value = (d * (0.5 + scale)) *
-// 0.25 * (+-magnitude). Codes are the signed magnitudes: +-8, +-25, +-43.
+// four sign indices and a 4-bit scale (specs/quants.md section 5).
+//   value = (d * (0.5 + scale)) * 0.25 * (+-magnitude)
+// Codes are the signed magnitudes: +-8, +-25, +-43.
 #pragma once
 
 #include "veloce/formats/iq_codes.hpp"

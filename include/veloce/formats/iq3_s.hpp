@@ -1,6 +1,7 @@
 // IQ3_S: 256 values in quadruples, each a 9-bit codebook index (8 bits in qs, 1 in qh); a sign bit
-// for every value, a 4-bit scale for every 32 (specs/quants.md section 5). value = (d * (1 + 2 *
-// scale)) * (+-magnitude). Codes are the signed magnitudes: odd, up to 15.
+// for every value, a 4-bit scale for every 32 (specs/quants.md section 5).
+//   value = (d * (1 + 2 * scale)) * (+-magnitude)
+// Codes are the signed magnitudes: odd, up to 15.
 #pragma once
 
 #include "veloce/formats/iq_codes.hpp"

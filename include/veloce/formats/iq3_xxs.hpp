@@ -1,6 +1,7 @@
 // IQ3_XXS: 256 values in quadruples, each a byte of codebook index; a word for every 32 values with
-// four sign indices and a 4-bit scale (specs/quants.md section 5). value = (d * (0.5 + scale)) *
-// 0.5 * (+-magnitude). Codes are the signed magnitudes, up to 62.
+// four sign indices and a 4-bit scale (specs/quants.md section 5).
+//   value = (d * (0.5 + scale)) * 0.5 * (+-magnitude)
+// Codes are the signed magnitudes, up to 62.
 #pragma once
 
 #include "veloce/formats/iq_codes.hpp"

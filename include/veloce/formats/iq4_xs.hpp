@@ -1,6 +1,7 @@
 // IQ4_XS: 256 values of 4 bits into the table of IQ4_NL, in 8 sub-blocks of 32 with a 6-bit scale
-// each (specs/quants.md section 5). value i = (d * (scale - 32)) * table[nibble i]. Codes are table
-// values.
+// each (specs/quants.md section 5).
+//   value i = (d * (scale - 32)) * table[nibble i]
+// Codes are table values.
 #pragma once
 
 #include "veloce/formats/iq4_codes.hpp"

@@ -1,8 +1,9 @@
-// NVFP4: 64 four-bit floats in 4 sub-blocks of 16, each with an 8-bit float scale (specs/quants.md
-// section 3). value = table[code] * (scale / 2); sub-block s has its codes in qs[8 s .. 8 s + 7],
-// low nibbles first. Codes are the doubled table values. The factors <name>.scale and
-// <name>.input_scale that a model may carry apply to the product, not to the block, and are the
-// model's business.
+// NVFP4: 64 four-bit floats in 4 sub-blocks of 16, each with an 8-bit float scale
+// (specs/quants.md section 3).
+//   value = table[code] * (scale / 2)
+// Sub-block s has its codes in qs[8 s .. 8 s + 7], low nibbles first. Codes are the doubled table
+// values. The factors <name>.scale and <name>.input_scale that a model may carry apply to the
+// product, not to the block, and are the model's business.
 #pragma once
 
 #include "veloce/formats/fp4_codes.hpp"

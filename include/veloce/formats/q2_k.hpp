@@ -1,6 +1,7 @@
 // Q2_K: 256 values of 2 bits in 16 sub-blocks of 16, each with a 4-bit scale and a 4-bit min
-// (specs/quants.md section 4). value i = (d * scale) * q - dmin * min. Code i lies in byte 32 * (i
-// / 128) + i % 32 at bit 2 * (i % 128 / 32).
+// (specs/quants.md section 4).
+//   value i = (d * scale) * q - dmin * min
+// Code i lies in byte 32 * (i / 128) + i % 32 at bit 2 * (i % 128 / 32).
 #pragma once
 
 #include "veloce/formats/k_scales.hpp"

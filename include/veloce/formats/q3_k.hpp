@@ -1,6 +1,7 @@
-// Q3_K: 256 values of 3 bits in 16 sub-blocks of 16, each with a 6-bit scale (specs/quants.md
-// section 4). value i = (d * (scale - 32)) * q, q = two low bits (order of Q2_K) - 4 unless bit i /
-// 32 of hmask[i % 32] is set.
+// Q3_K: 256 values of 3 bits in 16 sub-blocks of 16, each with a 6-bit scale
+// (specs/quants.md section 4).
+//   value i = (d * (scale - 32)) * q
+// q is the two low bits (order of Q2_K), minus 4 unless bit i / 32 of hmask[i % 32] is set.
 #pragma once
 
 #include "veloce/formats/block_bits.hpp"

@@ -1,6 +1,7 @@
 // Q4_K: 256 values of 4 bits in 8 sub-blocks of 32, each with a 6-bit scale and a 6-bit min
-// (specs/quants.md section 4). value i = (d * scale) * q - dmin * min. Of every 64 values the first
-// 32 are low nibbles, the rest the high ones of the same 32 bytes.
+// (specs/quants.md section 4).
+//   value i = (d * scale) * q - dmin * min
+// Of every 64 values the first 32 are low nibbles, the rest the high ones of the same 32 bytes.
 #pragma once
 
 #include "veloce/formats/k_scales.hpp"

@@ -1,5 +1,6 @@
-// Q5_K: Q4_K with a fifth bit (specs/quants.md section 4): bit i / 32 of qh[i % 32] is bit 4 of
-// code i. value i = (d * scale) * q - dmin * min.
+// Q5_K: Q4_K with a fifth bit (specs/quants.md section 4).
+//   value i = (d * scale) * q - dmin * min
+// Bit i / 32 of qh[i % 32] is bit 4 of code i.
 #pragma once
 
 #include "veloce/formats/k_scales.hpp"

@@ -1,7 +1,9 @@
 // Q6_K: 256 values of 6 bits in 16 sub-blocks of 16, each with a signed 8-bit scale
-// (specs/quants.md section 4). value i = (d * scale) * (q - 32). With half h = i / 128 and quarter
-// g = i % 128 / 32: the low four bits are a nibble of ql[64 h + 32 (g & 1) + i % 32] (low for g <
-// 2), the high two are bits 2g of qh[32 h + i % 32].
+// (specs/quants.md section 4).
+//   value i = (d * scale) * (q - 32)
+// With half h = i / 128 and quarter g = i % 128 / 32 the low four bits are a nibble of
+// ql[64 h + 32 (g & 1) + i % 32], the low one for g < 2; the high two are bits 2 g and 2 g + 1 of
+// qh[32 h + i % 32].
 #pragma once
 
 #include "veloce/formats/block_bits.hpp"

@@ -1,9 +1,8 @@
 // TQ1_0: 256 ternary values, five to a byte, and one scale (specs/quants.md section 6).
-// A byte is a fraction in 256ths whose base-3 digits are the values, most significant first: digit
-// n of byte x is
-// ((x * 3^n mod 256) * 3) >> 8, and the value (digit - 1) * d. Bytes 0..31 hold values 0..159
-// (digit n: value 32 n + byte), bytes 32..47 values 160..239 likewise by 16, qh the last 16 with
-// four digits a byte.
+// A byte is a fraction in 256ths whose base-3 digits are the values, most significant first:
+//   digit n of byte x = ((x * 3^n mod 256) * 3) >> 8,  value = (digit - 1) * d.
+// Bytes 0..31 hold values 0..159 (digit n: value 32 n + byte), bytes 32..47 values 160..239
+// likewise by 16, qh the last 16 with four digits a byte.
 #pragma once
 
 #include "veloce/formats/block_bits.hpp"
