@@ -134,7 +134,9 @@ TEST_CASE("vocabularies give their expected ids") {
 }
 
 TEST_CASE("odd texts on which independent tokenizers agree") {
-  for (const auto& [name, path] : golden_files("odd-", ".jsonl")) {
+  for (const auto& entry : golden_files("odd-", ".jsonl")) {
+    const std::string& name = entry.first;
+    const fs::path& path = entry.second;
     CAPTURE(name);
     const fs::path vocabulary = vocabulary_path(name);
     if (vocabulary.empty()) {
@@ -177,7 +179,9 @@ TEST_CASE("texts on which they disagree: the answer for the documented reason") 
                                                    {"forced-control", "hf"},
                                                    {"special-flag", "llama.cpp"},
                                                    {"non-ascii-space", "hf"}};
-  for (const auto& [name, path] : golden_files("disagree-", ".jsonl")) {
+  for (const auto& entry : golden_files("disagree-", ".jsonl")) {
+    const std::string& name = entry.first;
+    const fs::path& path = entry.second;
     CAPTURE(name);
     const fs::path vocabulary = vocabulary_path(name);
     if (vocabulary.empty()) continue;
@@ -212,7 +216,9 @@ TEST_CASE("the cases of the golden models' own vocabulary") {
     const fs::path path = root / "tokenizer" / "cases.json";
     if (!fs::exists(path)) continue;
     const auto cases = nlohmann::json::parse(read_all(path));
-    for (const auto& [arch, rows] : cases["tokens"].items()) {
+    for (const auto& item : cases["tokens"].items()) {
+      const std::string arch = item.key();
+      const nlohmann::json& rows = item.value();
       CAPTURE(arch);
       fs::path model;
       for (const fs::path& other : test::golden_dirs())
