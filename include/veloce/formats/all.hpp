@@ -53,9 +53,14 @@ struct Quantizable<FormatList<Fs...>> {
 
 template <class F>
 constexpr bool matches_type_table() {
-  constexpr const TypeInfo* type = find_type(F::kGgufType);
-  return type && type->name == F::kName && type->values == F::kValues && type->bytes == F::kBytes &&
-         type->weight;
+  // Not find_type(): g++ with -fsanitize=undefined takes no pointer test as a constant expression.
+  for (const TypeInfo& type : kTypes) {
+    if (type.id == F::kGgufType) {
+      return type.name == F::kName && type.values == F::kValues && type.bytes == F::kBytes &&
+             type.weight;
+    }
+  }
+  return false;
 }
 template <class... Fs>
 constexpr bool all_match(FormatList<Fs...>) {
