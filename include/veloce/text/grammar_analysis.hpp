@@ -264,7 +264,7 @@ class GrammarAnalyzer {
   // (a string's body) is kept apart whatever its size: its token masks are then computed once for
   // all its callers.
   void choose_copies() {
-    constexpr std::size_t kSmall = 24, kDeep = 16;
+    constexpr std::size_t kSmall = 16, kDeep = 16;
     depth_.assign(ast_.rules.size(), 0);
     sizes_.assign(ast_.rules.size(), 1);
     wide_.assign(ast_.rules.size(), false);
