@@ -1,0 +1,32 @@
+# Turns a list of exported symbols (hip5.symbols, hip6.symbols) into a linker version script and a
+# source file with one weak fallback per symbol. A strong definition elsewhere in the library wins;
+# what is left answers hipErrorNotSupported and says so when GFX906_SIM_VERBOSE is set.
+#
+#   cmake -DSYMBOLS=hip6.symbols -DMAP=out.map -DSTUBS=out.cpp -P make_exports.cmake
+cmake_minimum_required(VERSION 3.20)
+file(STRINGS "${SYMBOLS}" lines REGEX "^hip_")
+set(versions "")
+set(stubs "// Made by make_exports.cmake: do not edit.\nextern \"C\" int gfx906_sim_unsupported(const char* name);\nextern \"C\" {\n")
+foreach(line IN LISTS lines)
+  string(REPLACE " " ";" parts "${line}")
+  list(GET parts 0 version)
+  list(GET parts 1 symbol)
+  if(NOT version IN_LIST versions)
+    list(APPEND versions "${version}")
+  endif()
+  string(APPEND body_${version} "    ${symbol};\n")
+  string(APPEND stubs "__attribute__((weak)) int ${symbol}() { return gfx906_sim_unsupported(\"${symbol}\"); }\n")
+endforeach()
+string(APPEND stubs "}\n")
+set(map "")
+set(previous "")
+foreach(version IN LISTS versions)
+  set(local_part "")
+  if(previous STREQUAL "")
+    set(local_part "  local:\n    *;\n")
+  endif()
+  string(APPEND map "${version} {\n  global:\n${body_${version}}${local_part}}${previous};\n")
+  set(previous " ${version}")
+endforeach()
+file(WRITE "${MAP}" "${map}")
+file(WRITE "${STUBS}" "${stubs}")

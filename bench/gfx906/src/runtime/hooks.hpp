@@ -1,0 +1,41 @@
+// What the runtime tells the tools (checker, cost model) beside the executor's own Observer events, and how a tool
+// gets into a running program: it implements MemoryListener and/or Observer and is installed by install_tools,
+// which the runtime calls once before the first dispatch.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "../machine.hpp"
+
+namespace gfx906::rt {
+
+enum class MemoryKind { kDevice, kPinnedHost, kRegisteredHost, kManaged, kVirtual, kGlobals };
+
+// Called from API threads and stream workers, in the order in which the memory changes hands; thread-safe.
+class MemoryListener {
+ public:
+  virtual ~MemoryListener() = default;
+  virtual void on_allocate(uint64_t /*base*/, size_t /*bytes*/, MemoryKind, int /*card*/) {}
+  virtual void on_free(uint64_t /*base*/, size_t /*bytes*/) {}
+  virtual void on_write(uint64_t /*base*/, size_t /*bytes*/) {}  // a copy, a memset or the host filled it
+};
+
+struct Tools {
+  Observer* observer = nullptr;      // passed to every Executor::run
+  MemoryListener* memory = nullptr;
+  // Seconds the last dispatch of this thread would take on the card, or a negative number when unknown: the
+  // timeline (trace, event times) uses it instead of the host's own time.
+  double (*estimate)(const Dispatch&) = nullptr;
+  void (*flush)() = nullptr;  // at the program's end: write reports
+};
+
+// Defined by the tools' library when it is linked in; the runtime's own weak version installs nothing. Reads the
+// environment: GFX906_SIM_CHECK, GFX906_SIM_PROFILE (set by `gfx906-sim run`).
+void install_tools(Tools& tools);
+
+// The installed tools; made on first use.
+Tools& tools();
+
+}  // namespace gfx906::rt
