@@ -124,4 +124,11 @@ TEST_CASE("the writer refuses what no reader would take") {
   CHECK(out.set_alignment(64).ok());
   CHECK(out.to_bytes().ok());
   CHECK_FALSE(out.write(dir.file("no/such/folder.gguf")).ok());
+  // Neither a device nor a folder is replaced, and of a set that fails nothing stays.
+  CHECK(out.write("/dev/null").message().find("device") != std::string::npos);
+  CHECK(out.write(dir.path().string()).message().find("directory") != std::string::npos);
+  REQUIRE(out.add_tensor("good", 0, {16}, data).ok());
+  REQUIRE(out.add_tensor("short", 0, {17}, data).ok());
+  CHECK_FALSE(out.write_split(dir.file("set"), 64).ok());
+  CHECK(std::filesystem::is_empty(dir.path()));
 }

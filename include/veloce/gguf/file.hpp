@@ -166,10 +166,7 @@ inline Result<std::vector<File::Part>> File::open_all(const std::string& path) {
                                       in_quotes(part_name("", named_index, count)) +
                                       " as the other parts' names need");
   for (std::uint32_t i = 0; i < count; ++i) {
-    if (i == named_index) {
-      parts.push_back(*std::move(named));
-      continue;
-    }
+    if (i == named_index) continue;
     const std::string name = part_name(*prefix, i, count);
     Result<Part> part = open_part(name);
     if (!part) return part.status();
@@ -180,6 +177,7 @@ inline Result<std::vector<File::Part>> File::open_all(const std::string& path) {
                                         std::to_string(i) + " of " + std::to_string(count));
     parts.push_back(*std::move(part));
   }
+  parts.insert(parts.begin() + std::ptrdiff_t(named_index), *std::move(named));
   if (Status s = check_total(parts); !s) return s;
   return parts;
 }

@@ -58,6 +58,7 @@ class Mapping {
     bool operator==(const Identity&) const = default;
   };
   Mapping(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+  const std::byte* bytes_begin() const { return static_cast<const std::byte*>(data_); }
   void swap(Mapping& other) noexcept {
     std::swap(path_, other.path_);
     std::swap(fd_, other.fd_);
@@ -133,17 +134,17 @@ inline Status Mapping::unchanged() const {
 
 inline void Mapping::advise(const std::byte* begin, std::uint64_t bytes, int advice,
                             bool whole_pages_around) const {
-  const std::uintptr_t base = reinterpret_cast<std::uintptr_t>(data_),
-                       first = reinterpret_cast<std::uintptr_t>(begin);
-  if (data_ == nullptr || first < base || first - base > size_ || bytes > size_ - (first - base))
-    return;
-  const std::uintptr_t page = std::uintptr_t(::sysconf(_SC_PAGESIZE));
-  const std::uintptr_t from =
+  if (data_ == nullptr || begin < bytes_begin() || begin > bytes_begin() + size_) return;
+  const std::uint64_t first = std::uint64_t(begin - bytes_begin());
+  if (bytes > size_ - first) return;
+  // The mapping begins on a page, so pages can be counted from its start.
+  const std::uint64_t page = std::uint64_t(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t from =
       whole_pages_around ? first / page * page : (first + page - 1) / page * page;
-  std::uintptr_t to = first + bytes;
+  std::uint64_t to = first + bytes;
   // The last page of the file belongs to nobody else, so it may go too.
-  if (!whole_pages_around && to != base + size_) to = to / page * page;
-  if (from < to) ::madvise(reinterpret_cast<void*>(from), to - from, advice);
+  if (!whole_pages_around && to != size_) to = to / page * page;
+  if (from < to) ::madvise(static_cast<std::byte*>(data_) + from, to - from, advice);
 }
 
 }  // namespace veloce::gguf

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <optional>
 #include <span>
@@ -179,10 +180,14 @@ inline std::optional<std::vector<std::string_view>> Value::strings() const {
 inline std::string Value::describe() const {
   if (is_array())
     return "array of " + std::to_string(count_) + " " + std::string(kind_name(element_));
-  const std::string kind = std::string(kind_name(kind_)) + " ";
+  std::string kind = std::string(kind_name(kind_)) + " ";
   if (const auto text = string()) return kind + in_quotes(*text);
   if (const auto value = boolean()) return kind + (*value ? "true" : "false");
-  if (const auto value = f64()) return kind + std::to_string(*value);
+  if (const auto value = f64()) {
+    char digits[32];
+    std::snprintf(digits, sizeof digits, "%.9g", *value);
+    return kind + digits;
+  }
   if (const auto value = u64()) return kind + std::to_string(*value);
   if (const auto value = i64()) return kind + std::to_string(*value);
   return kind;

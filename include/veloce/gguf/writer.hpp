@@ -3,6 +3,8 @@
 // made. Format: specs/gguf.md.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <bit>
 #include <concepts>
 #include <cstddef>
@@ -114,7 +116,7 @@ class Writer {
   Status add_tensor(std::string name, std::uint32_t type, std::vector<std::uint64_t> dims,
                     std::span<const std::byte> data);
 
-  // Writes one file. It appears under its name only when it is whole.
+  // Writes one file. It appears under its name only when it is whole; on an error nothing stays.
   Status write(const std::string& path) const;
   // Writes PREFIX-00001-of-0000N.gguf and so on, each with at most `part_bytes` of tensor data (but
   // at least one tensor); with `bare_first` the first part has the metadata alone. Gives the names.
@@ -278,7 +280,7 @@ inline Status Writer::emit(const std::vector<Key>& keys, std::span<const Tensor>
                                                 ": its source gave " + what + " than " +
                                                 std::to_string(tensor.bytes) + " bytes");
     };
-    const Status given = tensor.source([&](std::span<const std::byte> bytes) {
+    Status given = tensor.source([&](std::span<const std::byte> bytes) {
       if (bytes.size() > tensor.bytes - written) return wrong_size("more");
       written += bytes.size();
       return sink(bytes);
@@ -292,6 +294,10 @@ inline Status Writer::emit(const std::vector<Key>& keys, std::span<const Tensor>
 
 inline Status Writer::emit_file(const std::string& path, const std::vector<Key>& keys,
                                 std::span<const Tensor> tensors) const {
+  struct stat existing {};
+  if (::stat(path.c_str(), &existing) == 0 && !S_ISREG(existing.st_mode))
+    return {Code::kInvalidArgument, path + ": is " + detail::file_kind(existing.st_mode) +
+                                        ", which will not be replaced by a file"};
   const std::string unfinished = path + ".unfinished";
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(unfinished.c_str(), "wb"),
                                                        &std::fclose);
@@ -380,7 +386,11 @@ inline Result<std::vector<std::string>> Writer::write_split(const std::string& p
     keys.set("split.count", std::uint16_t(parts.size()));
     keys.set("split.tensors.count", std::int32_t(tensors_.size()));
     names.push_back(part_name(prefix, std::uint32_t(i), std::uint32_t(parts.size())));
-    if (Status s = emit_file(names.back(), keys.keys_, parts[i]); !s) return s;
+    if (Status s = emit_file(names.back(), keys.keys_, parts[i]); !s) {
+      names.pop_back();
+      for (const std::string& name : names) std::remove(name.c_str());
+      return s;
+    }
   }
   return names;
 }
