@@ -1,11 +1,10 @@
 // Constrained output: a grammar decides, token by token, what a model may write next.
 //
-//   auto grammar = Grammar::parse(gbnf);                      // or
-//   parse(*schema_to_grammar(schema)), json_schema.hpp auto masks = GrammarMasks::create(grammar,
-//   vocabulary);   // keep it with the grammar: it learns masks as it goes GrammarState
-//   state(masks);                                // one per sequence; a copy is an independent
-//   branch if (!state.allowed(token)) { state.fill_mask(bits); … choose again among the set bits …
-//   } state.accept(token);
+//   auto grammar = Grammar::parse(gbnf);         // gbnf: a client's, or schema_to_grammar's
+//   auto masks = GrammarMasks::create(*grammar, vocabulary);  // keep it: it learns as it goes
+//   GrammarState state(masks);                   // one per sequence; a copy is another branch
+//   if (!state.allowed(token)) state.fill_mask(bits);  // then choose again among the set bits
+//   state.accept(token);
 //
 // Check the chosen token first: allowed() costs about a microsecond, and a model that follows its
 // instructions seldom needs a mask. A mask is put together from parts that depend only on the

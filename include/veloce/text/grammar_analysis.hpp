@@ -275,7 +275,7 @@ class GrammarAnalyzer {
                        !shape.loops_wide && shape.size <= kSmall && shape.depth < kDeep;
       sizes_[r] = out_.copied[r] ? std::max<std::size_t>(1, shape.size) : 1;
       depth_[r] = out_.copied[r] ? shape.depth + 1 : 0;
-      wide_[r] = out_.copied[r] && shape.wide;
+      wide_[r] = shape.wide;
     }
   }
 

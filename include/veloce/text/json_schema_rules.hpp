@@ -93,14 +93,12 @@ class RuleSet {
 
   // --- the usual rules ---
   std::string space() { return usual("space", space_); }
-  std::string character() {
-    return usual("char",
-                 "[^\"\\\\\\x7F\\x00-\\x1F] | \"\\\\\" ([\"\\\\/bfnrt] | \"u\" ([0-9A-Ca-cE-Fe-f] "
-                 "[0-9A-Fa-f]{3} | "
-                 "[Dd] [0-7] [0-9A-Fa-f]{2} | [Dd] [89ABab] [0-9A-Fa-f]{2} \"\\\\u\" [Dd] [C-Fc-f] "
-                 "[0-9A-Fa-f]{2}))");
+  std::string character() { return usual("char", kCharacter); }
+  // The characters are written out here: a rule that calls nothing shares its masks with other
+  // grammars (VocabularyIndex), and this one is in nearly all of them.
+  std::string string() {
+    return usual("string", "\"\\\"\" (" + std::string(kCharacter) + ")* \"\\\"\"");
   }
-  std::string string() { return usual("string", "\"\\\"\" " + character() + "* \"\\\"\""); }
   std::string integer() { return usual("integer", "\"-\"? (\"0\" | [1-9] [0-9]{0,15})"); }
   std::string number() {
     return usual(
@@ -137,6 +135,13 @@ class RuleSet {
   }
 
  private:
+  // Anything but quote, backslash and control characters, or an escape; surrogates in pairs.
+  static constexpr const char* kCharacter =
+      "[^\"\\\\\\x7F\\x00-\\x1F] | \"\\\\\" ([\"\\\\/bfnrt] | \"u\" ([0-9A-Ca-cE-Fe-f] "
+      "[0-9A-Fa-f]{3} | "
+      "[Dd] [0-7] [0-9A-Fa-f]{2} | [Dd] [89ABab] [0-9A-Fa-f]{2} \"\\\\u\" [Dd] [C-Fc-f] "
+      "[0-9A-Fa-f]{2}))";
+
   std::string usual(std::string_view name, const std::string& body) {
     std::string full_name = prefix_ + std::string(name);
     if (defined_.insert(full_name).second) define(full_name, body);

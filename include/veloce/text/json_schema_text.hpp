@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +12,14 @@
 #include "veloce/text/grammar_utf8.hpp"
 
 namespace veloce::text::schema {
+
+inline std::string hex_digits(std::uint32_t value, int digits) {
+  std::string out;
+  for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) {
+    out += "0123456789abcdef"[(value >> shift) & 0xF];
+  }
+  return out;
+}
 
 // A GBNF literal of UTF-8 text.
 inline std::string gbnf_literal(std::string_view text) {
@@ -23,9 +30,7 @@ inline std::string gbnf_literal(std::string_view text) {
       out += '\\';
       out += c;
     } else if (byte < 0x20 || byte == 0x7F) {
-      char hex[8];
-      std::snprintf(hex, sizeof hex, "\\x%02X", byte);
-      out += hex;
+      out += "\\x" + hex_digits(byte, 2);
     } else {
       out += c;
     }
@@ -38,17 +43,13 @@ inline std::string gbnf_class(const std::vector<CodeRange>& ranges) {
   auto put = [](std::uint32_t cp, std::string& out) {
     const bool plain =
         (cp >= '0' && cp <= '9') || (cp >= 'A' && cp <= 'Z') || (cp >= 'a' && cp <= 'z');
-    char hex[16];
     if (plain) {
       out += static_cast<char>(cp);
       return;
     }
-    std::snprintf(hex, sizeof hex,
-                  cp < 0x100     ? "\\x%02X"
-                  : cp < 0x10000 ? "\\u%04X"
-                                 : "\\U%08X",
-                  cp);
-    out += hex;
+    out += cp < 0x100     ? "\\x" + hex_digits(cp, 2)
+           : cp < 0x10000 ? "\\u" + hex_digits(cp, 4)
+                          : "\\U" + hex_digits(cp, 8);
   };
   std::string out = "[";
   for (const CodeRange& r : ranges) {
@@ -93,9 +94,7 @@ inline std::string json_escaped(std::uint32_t cp) {
   }
   std::string out;
   if (cp < 0x20 || cp == 0x7F) {
-    char hex[8];
-    std::snprintf(hex, sizeof hex, "\\u%04x", cp);
-    out = hex;
+    out = "\\u" + hex_digits(cp, 4);
   } else {
     append_utf8(cp, out);
   }
