@@ -35,14 +35,6 @@ uint32_t groups_along(const KernelWork& work, size_t axis) {
   return (work.grid[axis] + work.block[axis] - 1) / work.block[axis];
 }
 
-std::shared_ptr<MultiGridSync> make_sync(const KernelWork& work) {
-  auto sync = std::make_shared<MultiGridSync>();
-  sync->info.all_grids = &sync->shared;
-  sync->info.items_total = uint64_t{work.grid[0]} * work.grid[1] * work.grid[2];
-  sync->info.groups = groups_along(work, 0) * groups_along(work, 1) * groups_along(work, 2);
-  return sync;
-}
-
 hipError_t check_configuration(const LaunchRequest& request, const KernelInfo& info, KernelWork& work) {
   uint64_t threads = 1;
   for (size_t i = 0; i < 3; ++i) {
@@ -133,7 +125,9 @@ hipError_t KernelWork::run(WorkReport& report) {
   dispatch.card = card;
   dispatch.cooperative = cooperative;
   dispatch.dispatch_id = next_dispatch++;
-  if (grid_sync) dispatch.multigrid_sync = reinterpret_cast<uint64_t>(&grid_sync->info);
+  // A cooperative launch on one card has no block to point at, but the device library tells it from a plain launch
+  // by a value that is not 0.
+  dispatch.multigrid_sync = grid_sync ? reinterpret_cast<uint64_t>(&grid_sync->info) : cooperative ? 1 : 0;
   RunStats stats;
   const Status status = Executor::shared().run(dispatch, tools().observer, &stats);
   if (tools().estimate) {
@@ -176,7 +170,6 @@ hipError_t make_kernel_work(const LaunchRequest& request, std::shared_ptr<Kernel
   if (const hipError_t error = lay_out_arguments(request, info, *made); error != hipSuccess) return error;
   made->dynamic_lds = static_cast<uint32_t>(request.dynamic_lds);
   made->cooperative = request.cooperative;
-  if (request.cooperative) made->grid_sync = make_sync(*made);
   work = std::move(made);
   return hipSuccess;
 }
@@ -196,7 +189,7 @@ hipError_t launch(LaunchRequest request, hipStream_t handle, hipEvent_t start, h
 hipError_t launch_on_all(const std::vector<LaunchRequest>& requests, const std::vector<hipStream_t>& streams) {
   std::vector<std::shared_ptr<KernelWork>> works;
   std::vector<Stream*> targets;
-  auto shared = std::make_shared<MultiGridSync>();
+  std::shared_ptr<MultiGridSync> first;  // its words are the barrier across grids; all launches keep it alive
   uint64_t items = 0;
   for (size_t i = 0; i < requests.size(); ++i) {
     LaunchRequest request = requests[i];
@@ -205,15 +198,16 @@ hipError_t launch_on_all(const std::vector<LaunchRequest>& requests, const std::
     request.card = stream->card().index();
     std::shared_ptr<KernelWork> work;
     if (const hipError_t error = make_kernel_work(request, work); error != hipSuccess) return error;
-    if (work->grid_sync) {
-      // The words of the barrier across grids belong to the first grid's block, which all grids keep alive.
+    if (request.cooperative) {
+      work->grid_sync = std::make_shared<MultiGridSync>();
+      if (!first) first = work->grid_sync;
+      work->also_alive = first;
       auto& info = work->grid_sync->info;
-      if (i == 0) shared = work->grid_sync;
-      info.all_grids = &shared->shared;
+      info.all_grids = &first->shared;
       info.grid_index = static_cast<uint32_t>(i);
       info.grids = static_cast<uint32_t>(requests.size());
       info.items_before = items;
-      work->also_alive = shared;
+      info.groups = groups_along(*work, 0) * groups_along(*work, 1) * groups_along(*work, 2);
     }
     items += uint64_t{work->grid[0]} * work->grid[1] * work->grid[2];
     works.push_back(std::move(work));
