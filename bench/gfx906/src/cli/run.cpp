@@ -87,8 +87,12 @@ std::string enter_root(const std::string& root, fs::path& libraries) {
 void put(const char* name, const std::string& value) { setenv(name, value.c_str(), 1); }
 
 void set_environment(const Options& options, const fs::path& libraries) {
-  const char* before = std::getenv("LD_LIBRARY_PATH");
-  put("LD_LIBRARY_PATH", libraries.string() + (before != nullptr && *before != 0 ? ":" + std::string(before) : ""));
+  std::string path = libraries.string();
+  if (const char* before = std::getenv("LD_LIBRARY_PATH"); before != nullptr && *before != 0) {
+    path += ':';
+    path += before;
+  }
+  put("LD_LIBRARY_PATH", path);
   put("GFX906_SIM_CARDS", std::to_string(options.cards));
   if (options.check) put("GFX906_SIM_CHECK", "1");
   if (options.verbose) put("GFX906_SIM_VERBOSE", "1");

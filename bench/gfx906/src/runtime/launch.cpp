@@ -7,6 +7,7 @@
 #include "../machine.hpp"
 #include "graph.hpp"
 #include "hooks.hpp"
+#include "hostcall.hpp"
 #include "trace.hpp"
 
 namespace gfx906::rt {
@@ -128,6 +129,11 @@ hipError_t KernelWork::run(WorkReport& report) {
   // A cooperative launch on one card has no block to point at, but the device library tells it from a plain launch
   // by a value that is not 0.
   dispatch.multigrid_sync = grid_sync ? reinterpret_cast<uint64_t>(&grid_sync->info) : cooperative ? 1 : 0;
+  if (wants_hostcall) {
+    Hostcall& hostcall = Hostcall::of_card(card);
+    dispatch.hostcall_buffer = hostcall.buffer_address();
+    dispatch.on_interrupt = [&hostcall](uint32_t) { hostcall.serve(); };
+  }
   RunStats stats;
   const Status status = Executor::shared().run(dispatch, tools().observer, &stats);
   if (tools().estimate) {
@@ -170,6 +176,9 @@ hipError_t make_kernel_work(const LaunchRequest& request, std::shared_ptr<Kernel
   if (const hipError_t error = lay_out_arguments(request, info, *made); error != hipSuccess) return error;
   made->dynamic_lds = static_cast<uint32_t>(request.dynamic_lds);
   made->cooperative = request.cooperative;
+  made->wants_hostcall = std::any_of(info.args.begin(), info.args.end(), [](const ArgInfo& arg) {
+    return arg.kind == ArgKind::kHiddenHostcallBuffer;
+  });
   work = std::move(made);
   return hipSuccess;
 }

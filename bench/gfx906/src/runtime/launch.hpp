@@ -26,6 +26,7 @@ class KernelWork : public WorkOf<KernelWork, hipGraphNodeTypeKernel> {
   uint32_t dynamic_lds = 0;
   std::vector<uint8_t> kernarg;  // explicit arguments
   bool cooperative = false;
+  bool wants_hostcall = false;  // it may print or call the host
   std::shared_ptr<MultiGridSync> grid_sync, also_alive;
   int priority = 0;
   hipError_t run(WorkReport& report) override;

@@ -60,7 +60,9 @@ class TraceFile {
     std::string text = head + quoted(report.name) + ",\"args\":{";
     std::string args = report.detail;
     if (report.bytes != 0) {
-      args += std::string(args.empty() ? "" : ",") + "\"bytes\":" + std::to_string(report.bytes);
+      if (!args.empty()) args += ',';
+      args += "\"bytes\":";
+      args += std::to_string(report.bytes);
     }
     row(text + args + "}}");
     const bool peer = report.source_card >= 0 && report.target_card >= 0 && report.source_card != report.target_card;
