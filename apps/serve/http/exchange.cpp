@@ -40,7 +40,7 @@ void Exchange::stream(std::function<void(EventWriter&)> run) {
           log::write(log::Level::kError, id, "stream failed", {{"what", error.what()}});
           writer.data(ApiError::internal("the answer could not be completed").body());
         }
-        if (!writer.alive()) return false;
+        if (!writer.flush()) return false;
         sink.done();
         return true;
       });

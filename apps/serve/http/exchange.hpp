@@ -15,7 +15,8 @@
 
 namespace veloce::serve::http {
 
-// Server-sent events, written as they come. Every call returns false once the client is gone.
+// Server-sent events. They are gathered until flush(), so that what comes together leaves in one packet; both return
+// false once the client is gone.
 class EventWriter {
  public:
   explicit EventWriter(httplib::DataSink& sink) : sink_(sink) {}
@@ -26,14 +27,21 @@ class EventWriter {
   }
   bool done() { return raw("data: [DONE]\n\n"); }
   bool comment() { return raw(":\n\n"); }
-  bool raw(const std::string& text) {
-    if (alive_) alive_ = sink_.write(text.data(), text.size());
+  bool raw(std::string_view text) {
+    pending_ += text;
+    return pending_.size() < kMostPending || flush();
+  }
+  bool flush() {
+    if (alive_ && !pending_.empty()) alive_ = sink_.write(pending_.data(), pending_.size());
+    pending_.clear();
     return alive_;
   }
   bool alive() const { return alive_; }
 
  private:
+  static constexpr std::size_t kMostPending = 65536;
   httplib::DataSink& sink_;
+  std::string pending_;
   bool alive_ = true;
 };
 

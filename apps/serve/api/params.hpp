@@ -1,0 +1,34 @@
+// From the fields that all generating routes share (specs/server.md 3.2) to GenerationParams, and back to JSON for
+// clients that want to see what was used.
+#pragma once
+
+#include "api/fields.hpp"
+#include "scheduler/generation_params.hpp"
+#include "scheduler/request.hpp"
+#include "service.hpp"
+
+namespace veloce::serve {
+
+// How the routes name the number of reported probabilities.
+enum class LogprobStyle { kCount, kOpenAiChat };
+
+// Checks and reads the fields; throws ApiError. Grammar fields included.
+GenerationParams read_params(const Fields& body, const Service& service, LogprobStyle style);
+
+// Fields that belong to the request and not to the generation.
+struct RequestSettings {
+  bool stream = false;
+  bool include_usage = false;
+  int choices = 1;
+  int ping_seconds = 30;
+  Priority priority = Priority::kInteractive;
+};
+RequestSettings read_request_settings(const Fields& body, const Service& service);
+
+// Binds the output to a GBNF grammar.
+void bind_grammar(GenerationParams& params, const Service& service, const std::string& gbnf, const std::string& field);
+
+// Under the names of the request's fields.
+Json params_to_json(const GenerationParams& params);
+
+}  // namespace veloce::serve

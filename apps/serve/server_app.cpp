@@ -1,0 +1,174 @@
+#include "server_app.hpp"
+
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <thread>
+
+#include "api/routes.hpp"
+#include "base/log.hpp"
+#include "http/server.hpp"
+#include "service.hpp"
+
+namespace veloce::serve {
+namespace {
+
+std::string mebibytes(std::size_t bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f MiB", static_cast<double>(bytes) / 1048576.0);
+  return text;
+}
+
+// -c is shared out over the slots where their number is given; an automatic number gives each slot all of it.
+model::EngineOptions engine_options(const Options& options, int slots, bool automatic) {
+  model::EngineOptions out = options.engine;
+  out.sequences = slots;
+  out.max_batch = std::max(options.batch, slots);
+  out.context = options.context;
+  if (options.context > 0 && !automatic) out.context = std::max(1, options.context / slots);
+  return out;
+}
+
+class App {
+ public:
+  App(const Options& options, const EngineSource& source) : options_(options), source_(source), http_(options.http) {
+    const ServiceOf service = [this]() -> const Service& { return *service_.load(); };
+    http_.set_gate([this](const http::Exchange&) {
+      if (!service_.load()) throw ApiError::unavailable("Loading model");
+    });
+    add_state_routes(http_, service);
+    add_text_routes(http_, service);
+    add_completion_routes(http_, service);
+    add_native_routes(http_, service);
+    add_slot_routes(http_, service);
+  }
+
+  int run() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (const int signal : {SIGINT, SIGTERM}) sigaddset(&signals, signal);
+    // Before any thread, so that all inherit it and only sigwait() below sees them.
+    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+    signal(SIGPIPE, SIG_IGN);
+    if (const Status status = check(); !status) return complain(status);
+    if (const Status status = http_.bind(); !status) return complain(status);
+    announce();
+    std::thread serving([this] { http_.run(); });
+    std::thread loading([this] { load(); });
+    int signal = 0;
+    sigwait(&signals, &signal);
+    stopping_ = true;
+    // A second signal ends it at once.
+    std::thread([signals] {
+      int second = 0;
+      sigwait(&signals, &second);
+      _exit(130);
+    }).detach();
+    if (!failed_) log::info("shutting down", {{"active", http_.active()}, {"patience_s", options_.shutdown_seconds}});
+    loading.join();
+    http_.drain(std::chrono::seconds(options_.shutdown_seconds));
+    if (Service* service = owned_.get()) service->scheduler().stop();
+    http_.drain(std::chrono::seconds(2));
+    http_.stop_serving();
+    serving.join();
+    log::info("stopped");
+    return failed_ ? 1 : 0;
+  }
+
+ private:
+  static int complain(const Status& status) {
+    log::error(status.message());
+    return 1;
+  }
+
+  Status check() const {
+    const std::string& folder = options_.slot_save_path;
+    if (!folder.empty() && !std::filesystem::is_directory(folder)) {
+      return {Code::kInvalidArgument, "--slot-save-path: '" + folder + "' is not a folder"};
+    }
+    return {};
+  }
+
+  void announce() const {
+    const http::HttpOptions& http = options_.http;
+    const bool unix_socket = http.host.ends_with(".sock");
+    const std::string scheme = http.tls_key.empty() ? "http" : "https";
+    const std::string host = http.host.find(':') != std::string::npos ? '[' + http.host + ']' : http.host;
+    log::info("listening", {{"address", unix_socket ? http.host : scheme + "://" + host + ':' + std::to_string(http_.port())}});
+    if (http.api_keys.empty() && http.cors.origins == "*") {
+      log::warning("any web page may use this server: origins are '*' and there is no API key (see --api-key, --cors-origins)");
+    }
+  }
+
+  void load() {
+    const auto start = std::chrono::steady_clock::now();
+    Result<std::unique_ptr<model::Engine>> engine = load_engine();
+    if (!engine) return give_up(engine.status());
+    Result<std::unique_ptr<Service>> service = Service::create(options_, *std::move(engine));
+    if (!service) return give_up(service.status());
+    owned_ = *std::move(service);
+    const model::ModelInfo& info = owned_->info();
+    log::info("ready", {{"model", owned_->model_id()}, {"architecture", info.architecture}, {"type", info.file_type},
+                        {"slots", owned_->scheduler().slot_count()}, {"context", owned_->context()},
+                        {"threads", owned_->engine().threads()},
+                        {"seconds", std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()}});
+    service_ = owned_.get();
+  }
+
+  Result<std::unique_ptr<model::Engine>> load_engine() {
+    const bool automatic = options_.parallel < 0;
+    int slots = automatic ? 4 : std::max(1, options_.parallel);
+    model::EngineOptions wanted = engine_options(options_, slots, automatic);
+    Result<model::MemoryPlan> plan = source_.plan(wanted);
+    // Fewer slots before no service, where the number was left to us.
+    while (automatic && slots > 1 && !plan && plan.status().code() == Code::kOutOfMemory) {
+      slots /= 2;
+      wanted = engine_options(options_, slots, automatic);
+      plan = source_.plan(wanted);
+    }
+    if (!plan) return plan.status();
+    log::info("memory needed", {{"weights", mebibytes(plan->weights)}, {"state", mebibytes(plan->state)},
+                                {"workspace", mebibytes(plan->workspace)}, {"total", mebibytes(plan->total())},
+                                {"slots", slots}});
+    wanted.progress = [this](float fraction) {
+      log::progress("loading", fraction);
+      return !stopping_.load();
+    };
+    return source_.load(wanted);
+  }
+
+  void give_up(const Status& status) {
+    if (!stopping_) log::error(status.message());
+    failed_ = true;
+    kill(getpid(), SIGTERM);
+  }
+
+  const Options& options_;
+  const EngineSource& source_;
+  std::atomic<bool> stopping_{false}, failed_{false};
+  std::unique_ptr<Service> owned_;
+  std::atomic<Service*> service_{nullptr};
+  http::HttpServer http_;
+};
+
+}  // namespace
+
+int run_server(const Options& options, const EngineSource& source) {
+  // One arena for each of hundreds of threads would keep memory that nobody uses.
+  mallopt(M_ARENA_MAX, 4);
+  if (!log::configure(options.log)) {
+    std::fprintf(stderr, "veloce-serve: cannot open log file '%s'\n", options.log.file.c_str());
+    return 1;
+  }
+  App app(options, source);
+  return app.run();
+}
+
+}  // namespace veloce::serve

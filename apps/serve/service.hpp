@@ -1,0 +1,70 @@
+// The model that is served and what belongs to it. Made once it is loaded; const from then on.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "options.hpp"
+#include "scheduler/scheduler.hpp"
+#include "veloce/model/engine.hpp"
+#include "veloce/sample/params.hpp"
+#include "veloce/text/grammar.hpp"
+#include "veloce/text/tokenizer.hpp"
+
+namespace veloce::serve {
+
+class Service {
+ public:
+  // Takes what it needs from the file's metadata; an error names what is wrong with it.
+  static Result<std::unique_ptr<Service>> create(const Options& options, std::unique_ptr<model::Engine> engine);
+
+  const Options& options() const { return options_; }
+  const model::ModelInfo& info() const { return engine_->info(); }
+  const model::Engine& engine() const { return *engine_; }
+  const text::Tokenizer& tokenizer() const { return tokenizer_; }
+  Scheduler& scheduler() const { return *scheduler_; }
+  int context() const { return engine_->context(); }
+
+  std::string chat_template_source() const { return {}; }
+  Json chat_template_caps() const { return Json::object(); }
+
+  // How clients know it.
+  const std::string& model_id() const { return id_; }
+  std::int64_t created() const { return created_; }
+
+  // Bytes of each token for grammars; made when first asked for.
+  std::shared_ptr<const text::VocabularyIndex> grammar_vocabulary() const;
+  // A grammar ready for use, from the few that were compiled last. An error is the grammar's.
+  Result<std::shared_ptr<text::GrammarMasks>> grammar(const std::string& gbnf) const;
+
+  // Built in, or recommended by the model's file; the command line and the request come over it.
+  const sample::SamplingParams& sampling_defaults() const { return sampling_defaults_; }
+
+  // The longest token's text: a prompt of N bytes has at least N / this tokens.
+  std::size_t longest_token() const { return longest_token_; }
+
+ private:
+  Service(const Options& options, std::unique_ptr<model::Engine> engine, text::Tokenizer tokenizer);
+
+  Options options_;
+  std::unique_ptr<model::Engine> engine_;
+  text::Tokenizer tokenizer_;
+  std::unique_ptr<Scheduler> scheduler_;
+  std::string id_;
+  std::int64_t created_ = 0;
+  std::size_t longest_token_ = 1;
+  sample::SamplingParams sampling_defaults_;
+
+  mutable std::mutex grammar_mutex_;
+  mutable std::shared_ptr<const text::VocabularyIndex> grammar_vocabulary_;
+  mutable std::vector<std::pair<std::string, std::shared_ptr<text::GrammarMasks>>> grammars_;
+};
+
+// A random name: `prefix` and 32 letters and digits.
+std::string random_name(const std::string& prefix);
+
+}  // namespace veloce::serve
