@@ -76,8 +76,8 @@ class Engine {
   virtual int max_sequences() const = 0;
   virtual int max_batch() const = 0;
 
-  // Reads the tokens into their sequences and computes the asked-for logits. Tokens of one sequence stand in order of
-  // position; several sequences may be mixed. On an error nothing was appended.
+  // Reads the tokens into their sequences and computes the asked-for logits. A step may hold tokens of many sequences;
+  // those of one sequence stand next to each other, in order of position. On an error nothing was appended.
   virtual Status step(std::span<const Token> batch) = 0;
 
   // Logits after batch[index] of the last step (info().vocabulary floats). Empty if they were not asked for.
