@@ -1,0 +1,29 @@
+// The line table of a code object (DWARF 2 to 5, .debug_line): which source line an instruction came from.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "machine.hpp"
+
+namespace gfx906 {
+
+class LineTable {
+ public:
+  struct Row {
+    uint64_t address;  // as linked
+    uint32_t file, line;
+    bool end;
+  };
+  std::vector<std::string> files;
+  std::vector<Row> rows;  // sorted by address
+  std::optional<SourceLine> find(uint64_t address) const;
+};
+
+// Empty when the file has no (readable) line table. Compressed sections are not read.
+LineTable read_line_table(std::span<const uint8_t> elf);
+
+}  // namespace gfx906
