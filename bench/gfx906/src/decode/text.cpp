@@ -35,6 +35,14 @@ std::string scalar_name(uint32_t n, uint32_t width) {
   return "s?" + std::to_string(n);
 }
 
+// A literal that could have been an inline constant is printed like one.
+std::string literal_name(const Inst& i, int s) {
+  const auto v = static_cast<int32_t>(i.literal);
+  const bool embedded = i.format == Format::VOP2 && i.src[s].index == 255 && i.info->src[2] == 0 && s == 2;
+  if (!embedded && i.src[s].width == 1 && v >= -16 && v <= 64) return std::to_string(v);
+  return hex(i.literal);
+}
+
 std::string constant_name(const Inst& i, int s) {
   const uint32_t code = i.src[s].index;
   static constexpr const char* kFloats[] = {"0.5", "-0.5", "1.0", "-1.0", "2.0", "-2.0", "4.0", "-4.0"};
@@ -48,7 +56,7 @@ std::string constant_name(const Inst& i, int s) {
     case 237: return "src_private_base";
     case 238: return "src_private_limit";
     case 239: return "src_pops_exiting_wave_id";
-    default: return hex(i.literal);
+    default: return literal_name(i, s);
   }
 }
 

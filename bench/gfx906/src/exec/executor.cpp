@@ -37,16 +37,21 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   }
 }
 
+// A host program may have put its own handler in place since the last dispatch; ours passes on what is not a kernel's.
 void install_fault_handlers() {
-  static std::once_flag once;
-  std::call_once(once, [] {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  for (const auto& [signal, previous] : {std::pair(SIGSEGV, &previous_segv), std::pair(SIGBUS, &previous_bus)}) {
+    struct sigaction now {};
+    sigaction(signal, nullptr, &now);
+    if (now.sa_flags & SA_SIGINFO && now.sa_sigaction == on_fault) continue;
+    *previous = now;
     struct sigaction a {};
     a.sa_sigaction = on_fault;
     a.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
     sigemptyset(&a.sa_mask);
-    sigaction(SIGSEGV, &a, &previous_segv);
-    sigaction(SIGBUS, &a, &previous_bus);
-  });
+    sigaction(signal, &a, nullptr);
+  }
 }
 
 StepResult guarded_step(GroupState& g, uint64_t budget) {
@@ -203,7 +208,6 @@ void Executor::Impl::loop() {
 
 Executor::Executor(const ExecutorOptions& options) : impl_(std::make_unique<Impl>()) {
   host_isa(options.isa);
-  install_fault_handlers();
   impl_->slice = std::max(1024u, options.slice);
   uint32_t n = options.threads ? options.threads : std::thread::hardware_concurrency();
   if (n == 0) n = 1;
@@ -221,6 +225,7 @@ Executor::~Executor() {
 
 Status Executor::run(const Dispatch& dispatch, Observer* observer, RunStats* stats) {
   if (host_isa() == HostIsa::kNone) return Status(Code::kUnsupported, "the simulator needs a host with AVX2 and FMA");
+  install_fault_handlers();
   DispatchState s;
   if (const Status p = prepare(s, dispatch); !p) return p;
   s.observer = observer;

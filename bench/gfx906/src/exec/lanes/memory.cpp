@@ -341,13 +341,13 @@ const Inst* buffer_any(WaveView& w, const Inst* p) {
   if (scratch) {
     at.scratch = exec;
     const u64 bias = (r.base + soffset - low) / 64;
-    for (int l = 0; l < 64; ++l) w.addr[l] = bias + (offset ? offset[l] : 0) + static_cast<u32>(i.imm);
+    for (int l = 0; l < 64; ++l) w.addr[l] = bias + ((offset ? offset[l] : 0) + static_cast<u32>(i.imm));
     return perform(w, p, m, at);
   }
   u64 zero = 0;
   for (int l = 0; l < 64; ++l) {
     const u64 n = (index ? index[l] : 0) + (r.add_tid ? static_cast<u64>(l) : 0);
-    const u64 o = static_cast<u64>(offset ? offset[l] : 0) + static_cast<u32>(i.imm);
+    const u64 o = (offset ? offset[l] : 0) + static_cast<u32>(i.imm);
     const u64 b = buffer_offset(r, n, o);
     w.addr[l] = r.base + soffset + b;
     const bool structured = r.stride != 0 && (i.idxen || r.add_tid);
