@@ -86,24 +86,23 @@ hipError_t active_blocks(int* blocks, const void* handle, int block_size, size_t
   return hipSuccess;
 }
 
-// The largest block among those with the most threads resident on a compute unit.
+// The largest block that fits, as the driver answers, and as many of them as the card holds at once.
 hipError_t best_block(int* grid, int* block, const void* handle, size_t lds, int limit) {
   if (grid == nullptr || block == nullptr) return hipErrorInvalidValue;
   LoadedKernel kernel;
   if (const hipError_t error = info_of(handle, kernel); error != hipSuccess) return error;
   int top = static_cast<int>(std::min<uint32_t>(1024, kernel.kernel->info().max_workgroup_size));
   if (limit > 0) top = std::min(top, limit);
-  int best_threads = 0;
   *grid = *block = 0;
   for (int size = top; size > 0; size -= size % 64 == 0 ? 64 : size % 64) {
     int blocks = 0;
     if (const hipError_t error = active_blocks(&blocks, handle, size, lds); error != hipSuccess) return error;
-    if (blocks * size <= best_threads) continue;
-    best_threads = blocks * size;
+    if (blocks == 0) continue;
     *block = size;
     *grid = blocks * 60;
+    return hipSuccess;
   }
-  return best_threads > 0 ? hipSuccess : hipErrorInvalidValue;
+  return hipErrorInvalidValue;
 }
 
 hipError_t attribute_of(int* value, int attribute, const void* handle) {
