@@ -24,6 +24,7 @@
 #include "veloce/text/jinja_json.hpp"
 #include "veloce/text/jinja_parser.hpp"
 #include "veloce/text/jinja_runtime.hpp"
+#include "veloce/text/jinja_scoping.hpp"
 
 namespace veloce::text::jinja {
 
@@ -54,6 +55,7 @@ class Template {
     auto body = std::make_shared<Body>();
     if (!parser.run(*body)) return refuse(parser.error());
     Template out;
+    out.own_names_ = std::make_shared<const std::vector<std::string>>(OwnNames::of(*body));
     out.body_ = std::move(body);
     return out;
   }
@@ -67,7 +69,7 @@ class Template {
       if (!context.is_object() && !context.is_null()) type_error(rt, "the context is not an object");
       if (!rt.failed()) {
         Interpreter interpreter(rt, variables);
-        out.output = interpreter.run(*body_);
+        out.output = interpreter.run(*body_, *own_names_);
       }
     }
     out.error = rt.error();
@@ -80,6 +82,7 @@ class Template {
  private:
   Template() = default;
   std::shared_ptr<const Body> body_;
+  std::shared_ptr<const std::vector<std::string>> own_names_;
 };
 
 }  // namespace veloce::text::jinja

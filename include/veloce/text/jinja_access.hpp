@@ -116,6 +116,10 @@ inline constexpr std::string_view kInternals[] = {
     "__getstate__", "__gt__", "__hash__", "__init__", "__init_subclass__", "__le__", "__lt__", "__ne__", "__new__",
     "__reduce__", "__reduce_ex__", "__repr__", "__setattr__", "__sizeof__", "__str__", "__subclasshook__"};
 
+// And those of everything with a length.
+inline constexpr std::string_view kContainerInternals[] = {"__len__", "__getitem__", "__contains__", "__iter__",
+                                                           "__add__", "__mul__",     "__rmul__"};
+
 template <class Table>
 inline bool listed(const Table& table, std::string_view name) {
   return std::find(std::begin(table), std::end(table), name) != std::end(table);
@@ -159,7 +163,9 @@ inline Value python_attribute(Runtime& rt, const Value& object, std::string_view
   }
   if (const MethodEntry* entry = method_of(object, name))
     return make_method(rt, object, entry->name, entry->method);
-  if (name.starts_with("__") && listed(kInternals, name)) return unsafe_attribute(rt, object, name);
+  const bool container = object.is_string() || object.is_sequence() || object.is_dict();
+  if (name.starts_with("__") && (listed(kInternals, name) || (container && listed(kContainerInternals, name))))
+    return unsafe_attribute(rt, object, name);
   if ((object.is(Kind::kList) && listed(kListMutators, name)) || (object.is_dict() && listed(kDictMutators, name)))
     return unsafe_attribute(rt, object, name);
   if (object.is_integral() || object.is(Kind::kFloat)) {

@@ -155,7 +155,7 @@ inline Value filter_round(Runtime& rt, const Value& v, Args& args) {
   if (rt.failed()) return {};
   if (method != "common" && method != "ceil" && method != "floor")
     return raise(rt, "FilterArgumentError", "method must be common, ceil or floor");
-  if (v.is_undefined()) return undefined_error(rt, v);
+  if (v.is_undefined() && method != "common") return undefined_error(rt, v);
   if (!v.is_number()) return type_error(rt, std::string("type ") + type_name(v) + " doesn't define __round__ method");
   if (method == "common") {
     if (!v.is_integral()) return Value::number(round_digits(v.as_float(), digits));
@@ -181,7 +181,6 @@ inline Value filter_abs(Runtime& rt, const Value& v, Args& args) {
   bind(rt, "abs", args, 0, {});
   if (v.is(Kind::kFloat)) return Value::number(std::fabs(v.as_float()));
   if (v.is_integral()) return truthy(v) && to_big(v).negative() ? negate(rt, v) : add(rt, v, Value::integer(0));
-  if (v.is_undefined()) return undefined_error(rt, v);
   return type_error(rt, std::string("bad operand type for abs(): '") + type_name(v) + "'");
 }
 inline Value filter_filesizeformat(Runtime& rt, const Value& v, Args& args) {
@@ -287,9 +286,10 @@ inline Value filter_truncate(Runtime& rt, const Value& v, Args& args) {
   const std::int64_t end_length = std::int64_t(count_code_points(end));
   if (rt.failed()) return {};
   if (length < end_length || leeway < 0) return raise(rt, "AssertionError", "length or leeway too small");
-  if (v.is_undefined()) return make_string(rt, "");
-  if (!v.is_string()) return type_error(rt, std::string("object of type '") + type_name(v) + "' has no len()");
-  if (std::int64_t(v.text_length()) <= length + leeway) return v;
+  const std::int64_t size = length_of(v);
+  if (size < 0) return type_error(rt, std::string("object of type '") + type_name(v) + "' has no len()");
+  if (size <= length + leeway) return v;
+  if (!v.is_string()) return type_error(rt, std::string("can only truncate str, not ") + type_name(v));
   std::string text = v.text().substr(0, offset_of(v.text(), std::size_t(length - end_length)));
   if (!kill) {
     const std::size_t space = text.rfind(' ');
@@ -332,7 +332,7 @@ inline std::vector<std::string> wrap_line(std::string_view line, std::size_t wid
     if (at < chunks.size() && chunks[at].size() > width) {
       if (break_long) {
         const std::size_t room = width - current.size();
-        if (room > 0) last_gap = is_gap(chunks[at][0]) ? room : 0;
+        last_gap = room > 0 && is_gap(chunks[at][0]) ? room : 0;
         current += chunks[at].substr(0, room);
         chunks[at].erase(0, room);
       } else if (current.empty()) {

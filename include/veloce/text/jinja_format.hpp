@@ -149,7 +149,6 @@ inline Value format_value(Runtime& rt, const Value& v, FormatSpec spec) {
     spec.fill = "0";
   }
   if (v.is_string()) return spec.type == 0 || spec.type == 's' ? format_text(rt, v.text(), spec) : unknown();
-  if (v.is(Kind::kBool) && spec.type == 0) return format_text(rt, v.as_bool() ? "True" : "False", spec);
   const bool float_type = spec.type != 0 && std::string_view("eEfFgG%").find(spec.type) != std::string_view::npos;
   if (v.is_integral() && !float_type) {
     if (spec.type == 'c') {
@@ -291,7 +290,10 @@ class StringFormatter {
     std::size_t index = 0;
     const auto parsed = std::from_chars(first.data(), first.data() + first.size(), index);
     if (first.empty() || (parsed.ec == std::errc() && parsed.ptr == first.data() + first.size())) {
+      if (first.empty() ? manual_ : next_ != 0)
+        return value_error(rt_, "cannot switch between manual and automatic field specification");
       if (first.empty()) index = next_++;
+      else manual_ = true;
       if (index >= args_.positional.size())
         return raise(rt_, "IndexError", "Replacement index " + std::to_string(index) + " out of range");
       v = args_.positional[index];
@@ -324,6 +326,7 @@ class StringFormatter {
   Runtime& rt_;
   Args& args_;
   std::size_t next_ = 0;
+  bool manual_ = false;
 };
 
 // ---- the % operator ----

@@ -141,8 +141,10 @@ class Interpreter {
     for (const auto& scope : kept_) scope->parent.reset();
   }
 
-  std::string run(const Body& body) {
+  // `own_names` (OwnNames) are undefined until assigned; they must outlive this.
+  std::string run(const Body& body, const std::vector<std::string>& own_names) {
     auto root = std::make_shared<Scope>();
+    for (const std::string& name : own_names) set(*root, name, make_undefined(rt_, string_repr(name) + " is undefined"));
     std::string out;
     out_ = &out;
     execute(body, root);

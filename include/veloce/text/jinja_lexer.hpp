@@ -148,7 +148,8 @@ class Lexer {
       const bool signed_end = hash > inside && (source_[hash - 1] == '-' || source_[hash - 1] == '+');
       return finish_tag(closing(signed_end ? hash - 1 : hash, "#}", true, true));
     }
-    fail("Missing end of comment tag");
+    if (inside < source_.size()) fail("Missing end of comment tag");
+    advance(source_.size());  // jinja2 lets a beginning at the very end pass
   }
   void raw(std::size_t start) {
     finish_tag(start);
@@ -159,7 +160,7 @@ class Lexer {
       emit_data(open, sign, false);
       return finish_tag(end);
     }
-    fail("Missing end of raw directive");
+    if (start < source_.size()) fail("Missing end of raw directive");
   }
 
   // Tokens inside {{ }} or {% %}.

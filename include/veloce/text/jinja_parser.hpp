@@ -413,7 +413,7 @@ class Parser {
       return object;
     }
     next();
-    if (at_op("]")) fail("Expected an expression, got ']'");
+    if (skip_op("]")) return binary(Op::kItem, line, std::move(object), node(Op::kTuple, line));  // x[]: x[()]
     ExpressionPtr out = node(Op::kSlice, line), first;
     add_part(*out, std::move(object));
     if (!at_op(":")) first = expression();

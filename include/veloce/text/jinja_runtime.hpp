@@ -44,8 +44,8 @@ struct Error {
 // Bounds on the work of one rendering. What exceeds one is a runtime error "LimitError".
 struct Limits {
   std::uint64_t max_steps = 20'000'000;         // nodes evaluated, plus a share for bytes handled
-  std::size_t max_memory = 512u << 20;          // bytes of live values
-  std::size_t max_output = 256u << 20;          // bytes of text
+  std::size_t max_memory = 128u << 20;          // bytes of live values
+  std::size_t max_output = 64u << 20;           // bytes of text
   int max_depth = 2000;                         // nested evaluations: macros, recursive loops, expressions
   int max_value_depth = 200;                    // containers inside containers
 };

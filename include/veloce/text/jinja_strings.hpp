@@ -75,7 +75,7 @@ inline std::vector<std::string_view> split_space(std::string_view text, std::int
   text = strip_left(text, is_python_space);
   while (!text.empty()) {
     if (limit >= 0 && std::int64_t(out.size()) == limit) {
-      out.push_back(strip_right(text, is_python_space));
+      out.push_back(text);
       break;
     }
     std::size_t end = 0;
@@ -94,7 +94,7 @@ inline std::vector<std::string_view> split_space_right(std::string_view text, st
   text = strip_right(text, is_python_space);
   while (!text.empty()) {
     if (limit >= 0 && std::int64_t(out.size()) == limit) {
-      out.push_back(strip_left(text, is_python_space));
+      out.push_back(text);
       break;
     }
     std::size_t start = text.size();
@@ -303,7 +303,8 @@ inline std::string python_title(std::string_view text) {
   bool inside = false;
   for (std::size_t at = 0; at < text.size();) {
     const Decoded d = decode_utf8(text, at);
-    append_case(out, d.code_point, inside ? Case::kLower : Case::kTitle);
+    if (inside) append_lower(out, text, at, d.code_point);
+    else append_case(out, d.code_point, Case::kTitle);
     inside = is_cased(d.code_point);
     at += std::size_t(d.length);
   }
@@ -313,7 +314,8 @@ inline std::string swap_case(std::string_view text) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
     const Decoded d = decode_utf8(text, at);
-    append_case(out, d.code_point, is_upper_letter(d.code_point) ? Case::kLower : Case::kUpper);
+    if (is_upper_letter(d.code_point)) append_lower(out, text, at, d.code_point);
+    else append_case(out, d.code_point, is_titlecase_letter(d.code_point) ? Case::kTitle : Case::kUpper);
     at += std::size_t(d.length);
   }
   return out;
@@ -346,7 +348,7 @@ inline bool is_title(std::string_view text) {
   bool any = false, inside = false;
   for (std::size_t at = 0; at < text.size();) {
     const Decoded d = decode_utf8(text, at);
-    const bool upper = is_upper_letter(d.code_point), lower = is_lower_letter(d.code_point);
+    const bool upper = is_upper_letter(d.code_point) || is_titlecase_letter(d.code_point), lower = is_lower_letter(d.code_point);
     if ((upper && inside) || (lower && !inside)) return false;
     inside = upper || lower;
     any = any || inside;
@@ -436,12 +438,11 @@ inline constexpr MethodEntry kStringMethods[] = {
     {"capitalize", VELOCE_JINJA_METHOD { return detail::change(rt, self, args, capitalized); }},
     {"casefold", VELOCE_JINJA_METHOD {
        return detail::change(rt, self, args, [](std::string_view t) {
-         // Folding is lower case but for a few letters; the sharp s is the one that occurs.
-         const std::string lower = to_case(t, Case::kLower);
+         // Folding is lower case but for a few letters; the sharp s and the final sigma are those that occur.
          std::string out;
-         for (std::size_t at = 0; at < lower.size(); ++at) {
-           if (lower.compare(at, 2, "\xC3\x9F") == 0) out += "ss", ++at;
-           else out += lower[at];
+         for (char32_t c : code_points(t)) {
+           if (c == 0xDF || c == 0x1E9E) out += "ss";
+           else append_case(out, c == 0x3C2 ? 0x3C3 : c, Case::kLower);
          }
          return out;
        });

@@ -54,16 +54,21 @@ inline void append_case(std::string& out, char32_t cp, Case to) {
 }
 
 inline bool is_letter(char32_t cp) { return (properties(cp) & kLetter) != 0; }
+// Letters like U+01C5: one letter that looks like two, the first of them upper case.
+inline bool is_titlecase_letter(char32_t cp) {
+  return cp == 0x1C5 || cp == 0x1C8 || cp == 0x1CB || cp == 0x1F2 ||
+         (cp >= 0x1F88 && cp <= 0x1FAF && (cp & 8) != 0) || cp == 0x1FBC || cp == 0x1FCC || cp == 0x1FFC;
+}
 inline bool is_upper_letter(char32_t cp) {
   if (cp < 0x80) return cp >= 'A' && cp <= 'Z';
-  return detail::map_run(detail::kLowerRuns, cp) != cp && (properties(cp) & kLower) == 0;
+  return !is_titlecase_letter(cp) && detail::map_run(detail::kLowerRuns, cp) != cp && (properties(cp) & kLower) == 0;
 }
 inline bool is_lower_letter(char32_t cp) {
   if (cp < 0x80) return cp >= 'a' && cp <= 'z';
   return (properties(cp) & kLower) != 0 || cp == 0xAA || cp == 0xBA;
 }
 // Has two cases: what str.title takes for the inside of a word.
-inline bool is_cased(char32_t cp) { return is_upper_letter(cp) || is_lower_letter(cp); }
+inline bool is_cased(char32_t cp) { return is_upper_letter(cp) || is_lower_letter(cp) || is_titlecase_letter(cp); }
 
 // The value of a decimal digit of any script, or -1.
 inline int decimal_digit(char32_t cp) {
@@ -127,20 +132,22 @@ inline std::string_view strip_right(std::string_view text, Predicate drop) {
   return text;
 }
 
+// Appends the code point at `at` in lower case; a Greek capital sigma at the end of a word has a form of its own.
+inline void append_lower(std::string& out, std::string_view text, std::size_t at, char32_t cp) {
+  if (cp != 0x3A3) return append_case(out, cp, Case::kLower);
+  const bool inside = at > 0 && is_cased(decode_utf8(text, previous(text, at)).code_point);
+  const std::size_t next = at + 2;
+  const bool goes_on = next < text.size() && is_cased(decode_utf8(text, next).code_point);
+  append_utf8(out, inside && !goes_on ? 0x3C2 : 0x3C3);
+}
+
 inline std::string to_case(std::string_view text, Case to) {
   std::string out;
   out.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
     const Decoded d = decode_utf8(text, at);
-    // Greek capital sigma at the end of a word has a form of its own.
-    if (to == Case::kLower && d.code_point == 0x3A3) {
-      const bool inside = at > 0 && is_cased(decode_utf8(text, previous(text, at)).code_point);
-      const std::size_t next = at + 2;
-      const bool goes_on = next < text.size() && is_cased(decode_utf8(text, next).code_point);
-      append_utf8(out, inside && !goes_on ? 0x3C2 : 0x3C3);
-    } else {
-      append_case(out, d.code_point, to);
-    }
+    if (to == Case::kLower) append_lower(out, text, at, d.code_point);
+    else append_case(out, d.code_point, to);
     at += std::size_t(d.length);
   }
   return out;

@@ -540,7 +540,7 @@ inline std::size_t hash_value(const Value& v) {
 }
 
 inline bool hashable(const Value& v) {
-  if (v.is(Kind::kList) || v.is_dict()) return false;
+  if (v.is(Kind::kList) || v.is_dict() || v.is(Kind::kView)) return false;
   if (v.is(Kind::kTuple))
     for (const Value& item : v.items())
       if (!hashable(item)) return false;
