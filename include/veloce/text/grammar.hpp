@@ -79,15 +79,16 @@ class GrammarMasks {
   const Grammar& grammar() const { return *grammar_; }
   const VocabularyIndex& vocabulary() const { return *vocabulary_; }
 
-  // The mask of a state; null if working it out would exceed the limits.
-  std::shared_ptr<const StateMask> of(std::uint32_t state) {
+  // The mask of a state; null if working it out exceeds the limits. `work` is charged for what it
+  // took and counts against the limit.
+  std::shared_ptr<const StateMask> of(std::uint32_t state, std::size_t& work) {
     const std::lock_guard lock(mutex_);
     state = representative(state);
     if (const auto it = known_.find(state); it != known_.end()) return it->second;
     const std::string key = shared_key(state);
     std::shared_ptr<const StateMask> mask = key.empty() ? nullptr : vocabulary_->find_shared(key);
     if (!mask) {
-      mask = compute(state);
+      mask = compute(state, work);
       if (!mask) return nullptr;
       if (!key.empty()) vocabulary_->keep_shared(key, mask);
     }
@@ -111,7 +112,8 @@ class GrammarMasks {
       constexpr std::uint32_t kMostStates = 64;
       if (!rule.leaf || rule.end - rule.start > kMostStates) continue;
       for (std::uint32_t s = rule.start; s < rule.end; ++s) {
-        if (a.states[s].has_edges()) (void)of(s);
+        std::size_t work = 0;
+        if (a.states[s].has_edges()) (void)of(s, work);
       }
     }
   }
@@ -123,9 +125,10 @@ class GrammarMasks {
         vocabulary_(std::move(vocabulary)),
         engine_(&grammar_->automaton()) {}
 
-  std::shared_ptr<const StateMask> compute(std::uint32_t state) {
+  std::shared_ptr<const StateMask> compute(std::uint32_t state, std::size_t& work) {
     if (engine_.is_full()) engine_.forget();
     engine_.begin_operation();
+    engine_.charge(work);
     const TokenTrie& trie = vocabulary_->trie();
     auto mask = std::make_shared<StateMask>();
     std::vector<std::uint32_t> at(trie.max_depth() + 1, GrammarEngine::kDead);
@@ -142,6 +145,8 @@ class GrammarMasks {
       if (engine_.complete(config) && trie.end(node) > node + 1) mask->exits.push_back(node);
       ++node;
     }
+    engine_.charge(mask->list.size() / 8);
+    work = engine_.work();
     if (engine_.exhausted()) return nullptr;
     if (mask->list.size() > vocabulary_->mask_words() / 2) {
       mask->bits.assign(vocabulary_->mask_words(), 0);
@@ -405,16 +410,19 @@ class GrammarState {
   }
 
   bool add_item(GrammarEngine::Item item, std::span<std::uint32_t> bits) {
-    const auto mask = masks_->of(item.state);
+    std::size_t work = engine_.work();
+    const auto mask = masks_->of(item.state, work);
+    engine_.charge(work - std::min(work, engine_.work()));
     if (!mask) {
       too_complex_ = true;
       return false;
     }
     for (std::size_t w = 0; w < mask->bits.size(); ++w) bits[w] |= mask->bits[w];
     for (std::uint32_t token : mask->list) set(bits, token);
+    engine_.charge((mask->bits.size() + mask->list.size()) / 16 + 1);
     if (item.frame == GrammarEngine::kBottom || mask->exits.empty()) return true;
     const std::uint32_t outside = engine_.after_return(item.frame);
-    if (engine_.items(outside).empty()) return true;
+    if (engine_.items(outside).empty()) return !engine_.exhausted();
     walk_exits(mask->exits, outside, bits);
     return !engine_.exhausted();
   }
@@ -426,6 +434,8 @@ class GrammarState {
     std::vector<std::uint32_t>& at = walk_;
     at.resize(trie.max_depth() + 1);
     for (const std::uint32_t exit : exits) {
+      if (engine_.exhausted()) return;
+      engine_.charge(1 + (trie.end(exit) - exit) / 16);
       at[trie.depth(exit)] = outside;
       for (std::uint32_t node = exit + 1; node < trie.end(exit);) {
         const std::uint32_t depth = trie.depth(node);

@@ -358,11 +358,14 @@ class GrammarCompiler {
 
   void without_empty_moves(std::vector<Draft>& drafts) {
     drafts.assign(nodes_.size(), Draft{});
+    std::size_t moves = 0;
     for (std::uint32_t n = 0; n < nodes_.size(); ++n) {
       for (std::uint32_t m : closure({n})) {
         drafts[n].final = drafts[n].final || m == accept_;
         drafts[n].moves.insert(drafts[n].moves.end(), nodes_[m].moves.begin(),
                                nodes_[m].moves.end());
+        moves += nodes_[m].moves.size();
+        if (moves > limits_.max_states * 2) spend(limits_.max_compile_work);  // for its error
         if (!spend(nodes_[m].moves.size())) return;
       }
       std::stable_sort(drafts[n].moves.begin(), drafts[n].moves.end(),

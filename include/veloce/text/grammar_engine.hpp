@@ -21,9 +21,11 @@
 namespace veloce::text {
 
 struct EngineLimits {
-  std::size_t max_entries =
-      1u << 21;  // table entries (steps, items, links; 4 to 8 bytes each) before forgetting
-  std::size_t max_work = 30000000;  // elementary steps of one operation (some tenths of a second)
+  // Table entries (4 to 8 bytes each) before old ones are forgotten; eight times as many are an
+  // error.
+  std::size_t max_entries = 1u << 19;
+  std::size_t max_work =
+      3000000;  // elementary steps of one operation (some hundredths of a second)
 };
 
 class GrammarEngine {
@@ -126,16 +128,16 @@ class GrammarEngine {
     exhausted_ = false;
   }
   bool exhausted() const { return exhausted_; }
+  std::size_t work() const { return work_; }
 
-  bool is_full() const {
-    return steps_.size() + 2 * (items_.size() + expanded_.size() + links_.size()) >
-           limits_.max_entries;
+  // Work of the caller's own that an operation is to be charged for.
+  void charge(std::size_t work) {
+    work_ += work;
+    if (work_ > limits_.max_work) exhausted_ = true;
   }
-  // Entries that live on after keep_only of small tables: what a caller compares with max_entries.
-  std::size_t entries() const {
-    return steps_.size() + 2 * (items_.size() + expanded_.size() + links_.size());
-  }
-  const EngineLimits& limits() const { return limits_; }
+
+  // Time for keep_only or forget. (What must be kept may be much: then only once it has doubled.)
+  bool is_full() const { return entries() > full_at_; }
 
   // Forgets all but what `keep` needs, and renumbers `keep` in place.
   void keep_only(std::span<std::uint32_t> keep) {
@@ -165,12 +167,14 @@ class GrammarEngine {
       for (const Item& item : items(config)) fresh.out_.push_back({item.state, number[item.frame]});
       config = fresh.intern_configuration(configs_[config].complete);
     }
+    fresh.full_at_ = std::max(limits_.max_entries, 2 * fresh.entries());
     fresh.work_ = work_;
     fresh.exhausted_ = exhausted_;
     *this = std::move(fresh);
   }
 
   void forget() {
+    full_at_ = limits_.max_entries;
     frames_.assign(1, Range{0, 0});
     links_.clear();
     configs_.assign(1, Configuration{0, 0, false});
@@ -198,6 +202,10 @@ class GrammarEngine {
     return static_cast<std::uint32_t>(automaton_->class_byte.size());
   }
 
+  std::size_t entries() const {
+    return steps_.size() + 2 * (items_.size() + expanded_.size() + links_.size());
+  }
+
   bool spend() {
     if (++work_ > limits_.max_work) exhausted_ = true;
     return !exhausted_;
@@ -218,6 +226,7 @@ class GrammarEngine {
     returned_.clear();
     if (marks_used_) {
       std::fill(marks_.begin(), marks_.end(), Item{kUnknown, kUnknown});
+      work_ += marks_.size() / 8;
       marks_used_ = false;
     }
   }
@@ -310,7 +319,7 @@ class GrammarEngine {
     configs_.push_back({begin, static_cast<std::uint32_t>(items_.size()), complete});
     expansions_.push_back({kUnknown, 0});
     steps_.resize(steps_.size() + classes(), kUnknown);
-    work_ += classes() / 8;
+    work_ += classes() / 8 + out_.size();
     // Tables that outgrow the limit many times within one operation: give up as with too much work.
     if (entries() > 8 * limits_.max_entries) exhausted_ = true;
     if (2 * configs_.size() > config_index_.size()) {
@@ -443,6 +452,7 @@ class GrammarEngine {
   std::vector<Item> out_, returned_, marks_, pending_links_;
   std::vector<std::uint32_t> returns_;
   std::vector<PendingCall> calls_;
+  std::size_t full_at_ = limits_.max_entries;
   bool complete_ = false;
   bool marks_used_ = false;
   std::size_t work_ = 0;
