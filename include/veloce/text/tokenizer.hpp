@@ -123,13 +123,22 @@ inline Result<Tokenizer> Tokenizer::create(const VocabularyData& data,
     t.spm_.build(t.vocabulary_, t.warnings_);
   }
   std::vector<std::int32_t> all, user_defined;
+  std::size_t bytes = 0;
   for (std::int32_t id = 0; id < t.size(); ++id) {
     const TokenType type = t.vocabulary_.type(id);
     if (type == TokenType::kUserDefined) user_defined.push_back(id);
-    if (type == TokenType::kUserDefined || type == TokenType::kControl ||
-        type == TokenType::kUnknown)
-      all.push_back(id);
+    if (type != TokenType::kUserDefined && type != TokenType::kControl &&
+        type != TokenType::kUnknown)
+      continue;
+    all.push_back(id);
+    bytes += t.vocabulary_.text(id).size();
   }
+  // Each byte may take some 60 in the automaton; real vocabularies have a few thousand.
+  constexpr std::size_t kMostSpecialBytes = std::size_t(8) << 20;
+  if (bytes > kMostSpecialBytes)
+    return detail::bad_key("tokens", std::to_string(bytes) +
+                                         " bytes of special tokens, more than " +
+                                         std::to_string(kMostSpecialBytes));
   t.all_special_.build(t.vocabulary_, std::move(all));
   t.user_defined_.build(t.vocabulary_, std::move(user_defined));
   return t;
