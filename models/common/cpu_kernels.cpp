@@ -1,9 +1,8 @@
-// Chooses among the linked-in levels of the CPU kernels. VELOCE_WITHOUT=avx512 (or avx2) leaves levels out, for A/B
-// tests and to look for a miscompiled level: all give the same bits.
+// Chooses among the linked-in levels of the CPU kernels. All give the same bits, so leaving one out is an A/B test or
+// a look for a miscompiled level.
 #include "veloce/cpu/kernels.hpp"
 
-#include <cstdlib>
-#include <string_view>
+#include "veloce/core/switches.hpp"
 
 namespace veloce::cpu {
 
@@ -12,6 +11,11 @@ const Kernels& portable_kernels();
 const Kernels& avx2_kernels();
 const Kernels& avx512_kernels();
 #endif
+
+namespace {
+Switch avx512_switch("avx512", "CPU kernels for AVX-512 with VNNI and VBMI; without: AVX2, the same bits");
+Switch avx2_switch("avx2", "CPU kernels for AVX2 and FMA; without (and without avx512): plain C++, the same bits");
+}  // namespace
 
 const Kernels* kernels_for(Isa isa) {
   const Isa best = detect_isa();
@@ -24,13 +28,9 @@ const Kernels* kernels_for(Isa isa) {
 }
 
 const Kernels& best_kernels() {
-  const char* text = std::getenv("VELOCE_WITHOUT");
-  const std::string_view without = text ? text : "";
-  const bool no_avx512 = without.find("avx512") != std::string_view::npos;
-  const bool no_avx2 = without.find("avx2") != std::string_view::npos;
-  if (!no_avx512)
+  if (avx512_switch.on())
     if (const Kernels* k = kernels_for(Isa::kAvx512)) return *k;
-  if (!no_avx2)
+  if (avx2_switch.on())
     if (const Kernels* k = kernels_for(Isa::kAvx2)) return *k;
   return *kernels_for(Isa::kPortable);
 }

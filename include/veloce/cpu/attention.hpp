@@ -23,8 +23,10 @@ inline void rotate(float* x, const float* cos_sin, int rotated, bool neox) {
   for (int i = 0; i < half; ++i) {
     const int a = neox ? i : 2 * i, b = neox ? i + half : 2 * i + 1;
     const float c = cos_sin[2 * i], s = cos_sin[2 * i + 1], x0 = x[a], x1 = x[b];
-    x[a] = x0 * c - x1 * s;
-    x[b] = x0 * s + x1 * c;
+    // The fused form is spelled out: GCC 12.2 fuses x0 * c -+ x1 * s by itself where it vectorises pairs, even with
+    // contraction off (GCC bug 107647), and the levels would differ.
+    x[a] = __builtin_fmaf(x0, c, -(x1 * s));
+    x[b] = __builtin_fmaf(x0, s, x1 * c);
   }
 }
 

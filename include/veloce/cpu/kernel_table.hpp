@@ -4,6 +4,7 @@
 #include "veloce/cpu/attention.hpp"
 #include "veloce/cpu/kernels.hpp"
 #include "veloce/cpu/matmul.hpp"
+#include "veloce/cpu/pack/i_quants.hpp"
 #include "veloce/cpu/pack/k_quants.hpp"
 #include "veloce/cpu/pack/simple.hpp"
 

@@ -8,6 +8,7 @@
 
 #include "veloce/core/status.hpp"
 #include "veloce/cpu/matmul_types.hpp"
+#include "veloce/cpu/pack/i_quants.hpp"
 #include "veloce/cpu/pack/k_quants.hpp"
 #include "veloce/cpu/pack/simple.hpp"
 #include "veloce/formats/all.hpp"
