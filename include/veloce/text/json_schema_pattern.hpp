@@ -28,7 +28,17 @@ inline constexpr std::uint64_t kUnbounded = std::numeric_limits<std::uint32_t>::
 
 class PatternTranslator {
  public:
-  explicit PatternTranslator(std::string_view pattern) : text_(pattern) {}
+  // `in_json`: characters are spelled as inside a JSON string; otherwise as themselves.
+  explicit PatternTranslator(std::string_view pattern, bool in_json = true)
+      : text_(pattern), in_json_(in_json) {}
+
+  // The pattern alone, with nothing around it; anchors are errors.
+  Result<PatternText> run_part() {
+    PatternText out = choice(1);
+    if (status_.ok() && at_ < text_.size()) fail("')' without '('");
+    if (!status_.ok()) return status_;
+    return out;
+  }
 
   Result<PatternText> run() {
     constexpr std::size_t kLongest = 16384;
@@ -126,7 +136,7 @@ class PatternTranslator {
 
   PatternText one_of(const std::vector<CodeRange>& set) {
     PatternText out;
-    out.gbnf = json_class(set);
+    out.gbnf = in_json_ ? json_class(set) : set.empty() ? "" : gbnf_class(set);
     if (out.gbnf.empty()) fail("a class that matches no character");
     out.min_length = out.max_length = 1;
     return out;
@@ -314,6 +324,7 @@ class PatternTranslator {
   }
 
   std::string_view text_;
+  bool in_json_;
   std::size_t at_ = 0;
   Status status_;
 };
