@@ -60,7 +60,9 @@ fs::path vocabulary_path(const std::string& name) {
   if (fs::is_directory(models))
     for (const auto& entry : fs::directory_iterator(models)) {
       const std::string file = entry.path().filename().string();
-      if (file.starts_with("SmolLM2-135M-Instruct") && file.ends_with(".gguf")) return entry.path();
+      if (file.starts_with("SmolLM2-135M-Instruct") && file.ends_with(".gguf") &&
+          fs::exists(entry.path()))
+        return entry.path();
     }
   return {};
 }
