@@ -68,7 +68,7 @@ constexpr std::size_t row_bytes(std::size_t n) {
 template <class T>
 VELOCE_HD inline T load_le(const void* p) {
   T v;
-  std::memcpy(&v, p, sizeof v);
+  __builtin_memcpy(&v, p, sizeof v);  // also in device code
   return v;
 }
 

@@ -27,7 +27,7 @@ struct Q8_0 {
 
   VELOCE_HD static I8x16 unpack16(const Block& b, int chunk) {
     I8x16 codes;
-    std::memcpy(codes.v, b.qs + 16 * chunk, 16);
+    __builtin_memcpy(codes.v, b.qs + 16 * chunk, 16);
     return codes;
   }
 
