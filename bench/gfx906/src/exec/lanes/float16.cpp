@@ -116,7 +116,7 @@ void div_fixup16(u32* d, const u32* a, const u32* b, const u32* c, LaneContext& 
       r = den | 0x200;
     } else if ((!ad && !an) || (ad == 0x7c00 && an == 0x7c00)) {
       r = 0xfe00;
-    } else if (!ad || an == 0x7c00) {
+    } else if (!ad || an == 0x7c00 || (nan16(q) && an && ad != 0x7c00)) {
       r = s | 0x7c00;
     } else if (ad == 0x7c00 || !an) {
       r = s;

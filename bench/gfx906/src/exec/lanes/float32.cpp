@@ -138,7 +138,8 @@ float div_fixup(float q, float den, float num) {
   if (den == 0 || anum == inf) return as_float(s | 0x7f800000u);
   if (aden == inf || num == 0) return as_float(s);
   if (static_cast<int>(exponent(num)) - static_cast<int>(exponent(den)) < -150) return as_float(s);
-  if (exponent(den) == 255) return as_float(s | 0x7f800000u);
+  // A NaN quotient of two numbers is one whose steps overflowed.
+  if (exponent(den) == 255 || q != q) return as_float(s | 0x7f800000u);
   return as_float(s | (std::bit_cast<u32>(q) & 0x7fffffffu));
 }
 
@@ -160,7 +161,7 @@ void div_scale(u32* d, const u32* a, const u32* b, const u32* c, LaneContext& x)
       r = v * 0x1p64f;
     } else if (tiny(1.0 / den) && tiny(quotient)) {
       flag = true;
-      if (is_den) r = v * 0x1p64f;
+      if (is_den) r = v * 0x1p-64f;
     } else if (tiny(1.0 / den)) {
       r = v * 0x1p-64f;
     } else if (tiny(quotient)) {
@@ -175,11 +176,20 @@ void div_scale(u32* d, const u32* a, const u32* b, const u32* c, LaneContext& x)
   x.mask_out = vcc;
 }
 
+// Takes back the scaling of v_div_scale in lanes that VCC marks: the quotient estimate c says which way it went. The
+// scaled sum is rounded once.
+float fma_scaled(float a, float b, float c) {
+  const double p = static_cast<double>(a) * b, s = p + c, t = s - p, err = (p - (s - t)) + (c - t);
+  u64 u = std::bit_cast<u64>(s);
+  if (err != 0 && !(u & 1) && s - s == 0) u = (err > 0) == (s > 0) ? u + 1 : u - 1;  // round to odd
+  const double scaled = std::bit_cast<double>(u) * (exponent(c) > 127 ? 0x1p64 : 0x1p-64);
+  return settle(static_cast<float>(scaled), a, b, c);
+}
 void div_fmas(u32* d, const u32* a, const u32* b, const u32* c, LaneContext& x) {
+  const Rounding rounding(x.mode & kRound32);
   for (int l = 0; l < 64; ++l) {
     const float p = get<float>(a, l), q = get<float>(b, l), r = get<float>(c, l);
-    const float v = settle(__builtin_fmaf(p, q, r), p, q, r);
-    put(d, l, x.mask_in >> l & 1 ? v * 0x1p32f : v);
+    put(d, l, x.mask_in >> l & 1 ? fma_scaled(p, q, r) : settle(__builtin_fmaf(p, q, r), p, q, r));
   }
 }
 

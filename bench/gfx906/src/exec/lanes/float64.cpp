@@ -116,7 +116,7 @@ double div_fixup(double q, double den, double num) {
   if (den == 0 || anum == inf) return real(s | 0x7ff0000000000000ull);
   if (aden == inf || num == 0) return real(s);
   if (exponent(num) - exponent(den) < -1075) return real(s);
-  if (exponent(den) == 2047) return real(s | 0x7ff0000000000000ull);
+  if (exponent(den) == 2047 || q != q) return real(s | 0x7ff0000000000000ull);
   return real(s | (bits(q) & ~kSign));
 }
 
@@ -137,7 +137,7 @@ void div_scale(u32* d, const u32* a, const u32* b, const u32* c, LaneContext& x)
       r = v * 0x1p128;
     } else if (tiny(1.0 / den) && tiny(num / den)) {
       flag = true;
-      if (is_den) r = v * 0x1p128;
+      if (is_den) r = v * 0x1p-128;
     } else if (tiny(1.0 / den)) {
       r = v * 0x1p-128;
     } else if (tiny(num / den)) {
@@ -152,11 +152,17 @@ void div_scale(u32* d, const u32* a, const u32* b, const u32* c, LaneContext& x)
   x.mask_out = vcc;
 }
 
+// Takes back the scaling of v_div_scale, as for f32; rounded once, by way of 113 bits.
+double fma_scaled(double a, double b, double c) {
+  using Wide = __float128;
+  const Wide power = exponent(c) > 1023 ? static_cast<Wide>(0x1p128) : static_cast<Wide>(0x1p-128);
+  const Wide sum = static_cast<Wide>(a) * static_cast<Wide>(b) + static_cast<Wide>(c);
+  return settle(static_cast<double>(sum * power), a, b, c);
+}
 void div_fmas(u32* d, const u32* a, const u32* b, const u32* c, LaneContext& x) {
   for (int l = 0; l < 64; ++l) {
     const double p = get<double>(a, l), q = get<double>(b, l), r = get<double>(c, l);
-    const double v = settle(__builtin_fma(p, q, r), p, q, r);
-    put(d, l, x.mask_in >> l & 1 ? v * 0x1p64 : v);
+    put(d, l, x.mask_in >> l & 1 ? fma_scaled(p, q, r) : settle(__builtin_fma(p, q, r), p, q, r));
   }
 }
 
