@@ -74,7 +74,10 @@ std::string enter_root(const std::string& root, fs::path& libraries) {
   fs::create_directories(place, error);
   if (error) return "cannot make " + place.string() + ": " + error.message();
   for (const char* name : kLibraries) {
-    fs::copy_file(libraries / name, place / name, fs::copy_options::update_existing, error);
+    // By a new file and a rename: a program that runs on the old one keeps it.
+    const fs::path fresh = place / (std::string(name) + "." + std::to_string(getpid()));
+    fs::copy_file(libraries / name, fresh, fs::copy_options::overwrite_existing, error);
+    if (!error) fs::rename(fresh, place / name, error);
     if (error) return "cannot copy " + (libraries / name).string() + " to " + place.string() + ": " + error.message();
   }
   const fs::path here = fs::current_path(error);

@@ -65,6 +65,33 @@ hipError_t from_2d(const hip_Memcpy2D* p, CopyRequest& r) {
   return hipSuccess;
 }
 
+// HIP_MEMCPY3D of either release: the members have the same names.
+template <class Params>
+hipError_t from_3d(const Params& p, CopyRequest& r) {
+  if (p.srcArray != nullptr || p.dstArray != nullptr) return hipErrorNotSupported;
+  auto* to = static_cast<uint8_t*>(p.dstDevice ? p.dstDevice : p.dstHost);
+  const auto* from = static_cast<const uint8_t*>(p.srcDevice ? p.srcDevice : p.srcHost);
+  if (to == nullptr || from == nullptr) return hipErrorInvalidValue;
+  const size_t to_slice = size_t{p.dstPitch} * p.dstHeight, from_slice = size_t{p.srcPitch} * p.srcHeight;
+  r = rows(to + p.dstZ * to_slice + size_t{p.dstY} * p.dstPitch + p.dstXInBytes, p.dstPitch,
+           from + p.srcZ * from_slice + size_t{p.srcY} * p.srcPitch + p.srcXInBytes, p.srcPitch, p.WidthInBytes,
+           p.Height, hipMemcpyDefault);
+  r.depth = p.Depth;
+  r.target_slice = to_slice;
+  r.source_slice = from_slice;
+  return hipSuccess;
+}
+
+hipError_t driver_copy_3d(const void* params, hipStream_t stream, bool async) {
+  return api([&] {
+    if (params == nullptr) return hipErrorInvalidValue;
+    CopyRequest r;
+    const hipError_t error = kHipMajor >= 6 ? from_3d(*static_cast<const HIP_MEMCPY3D*>(params), r)
+                                            : from_3d(*static_cast<const Memcpy3D5*>(params), r);
+    return error != hipSuccess ? error : copy(r, stream, async);
+  });
+}
+
 hipError_t fill(void* target, uint32_t value, unsigned element, size_t width, size_t height, size_t pitch,
                 hipStream_t handle, bool async, size_t depth = 1, size_t slice = 0) {
   hipMemsetParams params{target, element, height, pitch, value, width};
@@ -293,6 +320,9 @@ GFX906_HIP hipError_t hipMemcpy3DAsync(const hipMemcpy3DParms* p, hipStream_t s)
 GFX906_HIP hipError_t hipMemcpy3DAsync_spt(const hipMemcpy3DParms* p, hipStream_t s) {
   return copy_3d(p, per_thread(s), true);
 }
+
+GFX906_HIP hipError_t hipDrvMemcpy3D(const void* p) { return driver_copy_3d(p, nullptr, false); }
+GFX906_HIP hipError_t hipDrvMemcpy3DAsync(const void* p, hipStream_t s) { return driver_copy_3d(p, s, true); }
 
 GFX906_HIP hipError_t hipMemcpyToSymbolAsync(const void* symbol, const void* from, size_t bytes, size_t offset,
                                              hipMemcpyKind kind, hipStream_t s) {

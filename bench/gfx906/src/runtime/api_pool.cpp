@@ -87,6 +87,35 @@ void drop_physical(PhysicalMemory* memory) {
   delete memory;
 }
 
+// The properties as the program's release lays them out. false: a null pointer.
+bool read_props(const void* given, hipMemAllocationProp& props) {
+  if (given == nullptr) return false;
+  props = {};
+  if (kHipMajor >= 6) {
+    std::memcpy(&props, given, sizeof props);
+    return true;
+  }
+  MemAllocationProp5 old;
+  std::memcpy(&old, given, sizeof old);
+  props.type = old.type;
+  props.requestedHandleType = old.requestedHandleType;
+  props.location = old.location;
+  props.win32HandleMetaData = old.win32HandleMetaData;
+  props.allocFlags.compressionType = old.compressionType;
+  props.allocFlags.usage = old.usage;
+  return true;
+}
+
+void write_props(const hipMemAllocationProp& props, void* out) {
+  if (kHipMajor >= 6) {
+    std::memcpy(out, &props, sizeof props);
+    return;
+  }
+  const MemAllocationProp5 old{props.allocFlags.compressionType, props.location, props.requestedHandleType, props.type,
+                               props.allocFlags.usage, props.win32HandleMetaData};
+  std::memcpy(out, &old, sizeof old);
+}
+
 bool reserved(uintptr_t start, size_t bytes) {
   auto it = reservations().upper_bound(start);
   if (it == reservations().begin()) return false;
@@ -235,9 +264,10 @@ GFX906_HIP hipError_t hipMemPoolGetAccess(int* flags, hipMemPool_t pool, hipMemL
   });
 }
 
-GFX906_HIP hipError_t hipMemGetAllocationGranularity(size_t* granularity, const hipMemAllocationProp* props, int) {
+GFX906_HIP hipError_t hipMemGetAllocationGranularity(size_t* granularity, const void* given, int) {
   return api([&] {
-    if (granularity == nullptr || props == nullptr || props->type != 1 || props->location.type != 1) {
+    hipMemAllocationProp props;
+    if (granularity == nullptr || !read_props(given, props) || props.type != 1 || props.location.type != 1) {
       return hipErrorInvalidValue;
     }
     *granularity = kGranularity;
@@ -282,15 +312,16 @@ GFX906_HIP hipError_t hipMemAddressFree(void* base, size_t bytes) {
   });
 }
 GFX906_HIP hipError_t hipMemCreate(hipMemGenericAllocationHandle_t* handle, size_t bytes,
-                                   const hipMemAllocationProp* props, unsigned long long flags) {
+                                   const void* given, unsigned long long flags) {
   return api([&] {
-    if (handle == nullptr || props == nullptr || bytes == 0 || bytes % kGranularity != 0 || flags != 0 ||
-        props->type != 1 || props->location.type != 1) {
+    hipMemAllocationProp props;
+    if (handle == nullptr || !read_props(given, props) || bytes == 0 || bytes % kGranularity != 0 || flags != 0 ||
+        props.type != 1 || props.location.type != 1) {
       return hipErrorInvalidValue;
     }
-    if (props->requestedHandleType != 0) return hipErrorNotSupported;
-    if (card(props->location.id) == nullptr) return hipErrorInvalidDevice;
-    if (AddressMap::instance().used(props->location.id) + bytes > usable_card_memory()) return hipErrorOutOfMemory;
+    if (props.requestedHandleType != 0) return hipErrorNotSupported;
+    if (card(props.location.id) == nullptr) return hipErrorInvalidDevice;
+    if (AddressMap::instance().used(props.location.id) + bytes > usable_card_memory()) return hipErrorOutOfMemory;
     const int file = memfd_create("gfx906-sim", MFD_CLOEXEC);
     if (file < 0 || ftruncate(file, static_cast<off_t>(bytes)) != 0) {
       if (file >= 0) close(file);
@@ -299,7 +330,7 @@ GFX906_HIP hipError_t hipMemCreate(hipMemGenericAllocationHandle_t* handle, size
     auto* memory = new PhysicalMemory;
     memory->file = file;
     memory->size = bytes;
-    memory->props = *props;
+    memory->props = props;
     const std::lock_guard lock(virtual_mutex);
     physical().insert(memory);
     *handle = memory;
@@ -384,12 +415,12 @@ GFX906_HIP hipError_t hipMemGetAccess(unsigned long long* flags, const hipMemLoc
     return hipSuccess;
   });
 }
-GFX906_HIP hipError_t hipMemGetAllocationPropertiesFromHandle(hipMemAllocationProp* props,
+GFX906_HIP hipError_t hipMemGetAllocationPropertiesFromHandle(void* props,
                                                               hipMemGenericAllocationHandle_t handle) {
   return api([&] {
     const std::lock_guard lock(virtual_mutex);
     if (props == nullptr || physical().count(handle) == 0) return hipErrorInvalidValue;
-    *props = handle->props;
+    write_props(handle->props, props);
     return hipSuccess;
   });
 }

@@ -155,6 +155,22 @@ struct HIP_MEMCPY3D {
   size_t dstPitch, dstHeight;
   size_t WidthInBytes, Height, Depth;
 };
+// The same as HIP 5 lays it out.
+struct Memcpy3D5 {
+  unsigned srcXInBytes, srcY, srcZ, srcLOD;
+  unsigned srcMemoryType;
+  const void* srcHost;
+  hipDeviceptr_t srcDevice;
+  hipArray_t srcArray;
+  unsigned srcPitch, srcHeight;
+  unsigned dstXInBytes, dstY, dstZ, dstLOD;
+  unsigned dstMemoryType;
+  void* dstHost;
+  hipDeviceptr_t dstDevice;
+  hipArray_t dstArray;
+  unsigned dstPitch, dstHeight;
+  unsigned WidthInBytes, Height, Depth;
+};
 struct hipPointerAttribute_t {
   int type;
   int device;
@@ -216,6 +232,15 @@ struct hipMemAllocationProp {
     unsigned char gpuDirectRDMACapable;
     unsigned short usage;
   } allocFlags;
+};
+// The same as HIP 5 lays it out.
+struct MemAllocationProp5 {
+  unsigned char compressionType;
+  hipMemLocation location;
+  int requestedHandleType;
+  int type;
+  unsigned short usage;
+  void* win32HandleMetaData;
 };
 
 struct hipKernelNodeParams {
