@@ -1,6 +1,6 @@
 // veloce-serve: serves a GGUF model over HTTP. See `veloce-serve --help`.
+#include "models/registry.hpp"
 #include "options.hpp"
-#include "registry.hpp"
 #include "server_app.hpp"
 
 int main(int argc, char** argv) {

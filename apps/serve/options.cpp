@@ -68,7 +68,7 @@ Json read_object(const std::string& text, const std::string& what) {
 // Text forms of options that need a second look after parsing.
 struct Raw {
   std::string cache_k = "f16", cache_v = "f16", activations = "q8", aliases, api_keys, api_key_file, template_file,
-              template_kwargs, log_format = "text";
+              template_kwargs, log_format = "text", pooling = "mean";
   int timeout = 3600, body_limit_mib = 64, verbosity = -1;
   long memory_limit_mib = 0;
   bool verbose = false, log_disable = false, no_timestamps = false;
@@ -123,7 +123,7 @@ void add_network(Builder& b, Options& o, Raw& raw) {
       ->check(CLI::Range(-1, 1 << 20));
 }
 
-void add_serving(Builder& b, Options& o) {
+void add_serving(Builder& b, Options& o, Raw& raw) {
   b.group("Serving");
   b.value("--parallel", o.parallel, "N_PARALLEL", "Slots: requests worked on side by side (-np; -1: automatic)")
       ->check(CLI::Range(-1, 1024));
@@ -136,6 +136,8 @@ void add_serving(Builder& b, Options& o) {
   b.flag("--props", o.props, "ENDPOINT_PROPS", "Allow POST /props");
   b.flag("--slots,!--no-slots", o.slots, "ENDPOINT_SLOTS", "Serve /slots (on)");
   b.flag("--embeddings,--embedding", o.embeddings, "EMBEDDINGS", "Serve embeddings");
+  b.value("--pooling", raw.pooling, "POOLING", "How embeddings are made of a text's tokens: none, mean, cls, last")
+      ->check(CLI::IsMember({"none", "mean", "cls", "last"}));
   b.value("--slot-save-path", o.slot_save_path, "SLOT_SAVE_PATH", "Folder in which slots may be saved");
   b.flag("--cache-prompt,!--no-cache-prompt", o.cache_prompt, "CACHE_PROMPT", "Reuse the common prefix of prompts (on)");
   b.value("--slot-prompt-similarity", o.slot_similarity, "SLOT_PROMPT_SIMILARITY",
@@ -242,6 +244,8 @@ void finish(Options& o, const Raw& raw) {
   if (!raw.template_kwargs.empty()) {
     o.template_kwargs = read_object(raw.template_kwargs, "--chat-template-kwargs");
   }
+  o.pooling = raw.pooling == "none" ? Pooling::kNone : raw.pooling == "cls" ? Pooling::kFirst
+              : raw.pooling == "last" ? Pooling::kLast : Pooling::kMean;
   o.log.json = raw.log_format == "json";
   o.log.enabled = !raw.log_disable;
   if (raw.verbosity >= 0) {
@@ -270,7 +274,7 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   Builder b(app);
   add_model(b, o, raw);
   add_network(b, o, raw);
-  add_serving(b, o);
+  add_serving(b, o, raw);
   add_chat(b, o, raw);
   add_sampling(b, o);
   add_log(b, o, raw);

@@ -11,6 +11,7 @@
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "http/server.hpp"
+#include "scheduler/request.hpp"
 #include "veloce/model/engine.hpp"
 
 namespace veloce::serve {
@@ -32,6 +33,7 @@ struct Options {
   bool props = false;
   bool slots = true;
   bool embeddings = false;
+  Pooling pooling = Pooling::kMean;
   std::string slot_save_path;
   int ping_seconds = 30;
   int queue_limit = 256;         // requests waiting for a slot

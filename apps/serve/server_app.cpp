@@ -15,6 +15,7 @@
 #include "api/routes.hpp"
 #include "base/log.hpp"
 #include "http/server.hpp"
+#include "scheduler/scheduler.hpp"
 #include "service.hpp"
 
 namespace veloce::serve {
@@ -48,6 +49,10 @@ class App {
     add_completion_routes(http_, service);
     add_native_routes(http_, service);
     add_slot_routes(http_, service);
+    add_chat_routes(http_, service);
+    add_anthropic_routes(http_, service);
+    add_responses_routes(http_, service);
+    add_embedding_routes(http_, service);
   }
 
   int run() {

@@ -5,7 +5,11 @@
 #include <filesystem>
 #include <random>
 
+#include "chat_renderer.hpp"
+#include "scheduler/scheduler.hpp"
 #include "veloce/gguf/file.hpp"
+#include "veloce/text/grammar.hpp"
+#include "veloce/text/tokenizer.hpp"
 
 namespace veloce::serve {
 namespace {
@@ -28,31 +32,47 @@ Result<std::unique_ptr<Service>> Service::create(const Options& options, std::un
   if (const Status status = defaults.check(tokenizer->size()); !status) {
     return Status(status.code(), engine->file().path() + ": general.sampling: " + status.message());
   }
-  std::unique_ptr<Service> service(new Service(options, std::move(engine), *std::move(tokenizer)));
+  Result<ChatRenderer> chat = ChatRenderer::create(options.chat_template, engine->file().metadata(), *tokenizer);
+  if (!chat) return chat.status();
+  std::unique_ptr<Service> service(
+      new Service(options, std::move(engine), std::make_unique<text::Tokenizer>(*std::move(tokenizer))));
   service->sampling_defaults_ = std::move(defaults);
+  service->chat_ = std::make_unique<ChatRenderer>(*std::move(chat));
   return service;
 }
 
-Service::Service(const Options& options, std::unique_ptr<model::Engine> engine, text::Tokenizer tokenizer)
+Service::Service(const Options& options, std::unique_ptr<model::Engine> engine,
+                 std::unique_ptr<text::Tokenizer> tokenizer)
     : options_(options), engine_(std::move(engine)), tokenizer_(std::move(tokenizer)) {
   id_ = options.aliases.empty() ? file_name(options.engine.path) : options.aliases.front();
+  vocabulary_size_ = tokenizer_->size();
   created_ = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-  for (std::int32_t id = 0; id < tokenizer_.size(); ++id) {
-    longest_token_ = std::max(longest_token_, tokenizer_.piece(id, true).size());
+  for (std::int32_t id = 0; id < tokenizer_->size(); ++id) {
+    longest_token_ = std::max(longest_token_, tokenizer_->piece(id, true).size());
   }
   SchedulerOptions scheduling;
   scheduling.queue_limit = options.queue_limit;
   scheduling.slot_similarity = options.slot_similarity;
-  scheduler_ = std::make_unique<Scheduler>(*engine_, tokenizer_, scheduling);
+  scheduler_ = std::make_unique<Scheduler>(*engine_, *tokenizer_, scheduling);
 }
+
+Service::~Service() = default;
+
+std::vector<std::int32_t> Service::encode(std::string_view text, bool add_special, bool parse_special) const {
+  return tokenizer_->encode(text, add_special, parse_special);
+}
+
+std::string Service::decode(std::span<const std::int32_t> ids) const { return tokenizer_->decode(ids, false, true); }
+
+std::string Service::piece(std::int32_t id) const { return tokenizer_->piece(id, true); }
 
 std::shared_ptr<const text::VocabularyIndex> Service::grammar_vocabulary() const {
   if (grammar_vocabulary_) return grammar_vocabulary_;
-  std::vector<text::VocabularyToken> tokens(static_cast<std::size_t>(tokenizer_.size()));
-  for (std::int32_t id = 0; id < tokenizer_.size(); ++id) {
+  std::vector<text::VocabularyToken> tokens(static_cast<std::size_t>(tokenizer_->size()));
+  for (std::int32_t id = 0; id < tokenizer_->size(); ++id) {
     text::VocabularyToken& token = tokens[static_cast<std::size_t>(id)];
-    token.bytes = tokenizer_.piece(id, false);
-    token.end_of_generation = tokenizer_.is_eog(id);
+    token.bytes = tokenizer_->piece(id, false);
+    token.end_of_generation = tokenizer_->is_eog(id);
   }
   Result<std::shared_ptr<const text::VocabularyIndex>> index = text::VocabularyIndex::create(std::move(tokens));
   if (index) grammar_vocabulary_ = *std::move(index);
@@ -69,7 +89,7 @@ Result<std::shared_ptr<text::GrammarMasks>> Service::grammar(const std::string& 
     }
   }
   const auto resolve = [this](std::string_view text) -> std::optional<std::uint32_t> {
-    const std::vector<std::int32_t> ids = tokenizer_.encode(text, false, true);
+    const std::vector<std::int32_t> ids = tokenizer_->encode(text, false, true);
     if (ids.size() != 1) return std::nullopt;
     return static_cast<std::uint32_t>(ids[0]);
   };

@@ -5,17 +5,26 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "options.hpp"
-#include "scheduler/scheduler.hpp"
 #include "veloce/model/engine.hpp"
 #include "veloce/sample/params.hpp"
-#include "veloce/text/grammar.hpp"
-#include "veloce/text/tokenizer.hpp"
+
+namespace veloce::text {
+class GrammarMasks;
+class Tokenizer;
+class VocabularyIndex;
+}  // namespace veloce::text
 
 namespace veloce::serve {
+
+class ChatRenderer;
+class Scheduler;
 
 class Service {
  public:
@@ -25,12 +34,17 @@ class Service {
   const Options& options() const { return options_; }
   const model::ModelInfo& info() const { return engine_->info(); }
   const model::Engine& engine() const { return *engine_; }
-  const text::Tokenizer& tokenizer() const { return tokenizer_; }
+  ~Service();
+  const text::Tokenizer& tokenizer() const { return *tokenizer_; }
+  // The tokenizer's functions, for callers that need not know more of it.
+  std::vector<std::int32_t> encode(std::string_view text, bool add_special, bool parse_special) const;
+  std::string decode(std::span<const std::int32_t> ids) const;   // special tokens as their texts
+  std::string piece(std::int32_t id) const;                      // likewise
+  int vocabulary_size() const { return vocabulary_size_; }
   Scheduler& scheduler() const { return *scheduler_; }
   int context() const { return engine_->context(); }
 
-  std::string chat_template_source() const { return {}; }
-  Json chat_template_caps() const { return Json::object(); }
+  const ChatRenderer& chat() const { return *chat_; }
 
   // How clients know it.
   const std::string& model_id() const { return id_; }
@@ -48,11 +62,13 @@ class Service {
   std::size_t longest_token() const { return longest_token_; }
 
  private:
-  Service(const Options& options, std::unique_ptr<model::Engine> engine, text::Tokenizer tokenizer);
+  Service(const Options& options, std::unique_ptr<model::Engine> engine, std::unique_ptr<text::Tokenizer> tokenizer);
 
   Options options_;
   std::unique_ptr<model::Engine> engine_;
-  text::Tokenizer tokenizer_;
+  std::unique_ptr<text::Tokenizer> tokenizer_;
+  int vocabulary_size_ = 0;
+  std::unique_ptr<ChatRenderer> chat_;
   std::unique_ptr<Scheduler> scheduler_;
   std::string id_;
   std::int64_t created_ = 0;

@@ -1,8 +1,8 @@
 # The server's own tests link its library; its HTTP tests run veloce-serve over a fake engine, and over a model.
-foreach(target ${serve_targets})
-  target_link_libraries(${target} PRIVATE veloce-serve-lib)
-endforeach()
 if(TARGET veloce-serve-lib)
+  foreach(target ${area_targets_serve})
+    target_link_libraries(${target} PRIVATE veloce-serve-lib)
+  endforeach()
   add_executable(veloce-serve-fake ${CMAKE_CURRENT_LIST_DIR}/fake_server.cpp)
   target_link_libraries(veloce-serve-fake PRIVATE veloce-serve-lib)
   set_target_properties(veloce-serve-fake PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)

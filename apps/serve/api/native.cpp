@@ -6,6 +6,7 @@
 #include "api/prompt.hpp"
 #include "api/routes.hpp"
 #include "api/run.hpp"
+#include "veloce/text/tokenizer.hpp"
 
 namespace veloce::serve {
 namespace {
@@ -59,7 +60,7 @@ struct NativeRequest {
                    {"tokens_predicted", last.progress.generated},
                    {"tokens_evaluated", last.progress.prompt},
                    {"generation_settings", std::move(settings)},
-                   {"prompt", service.tokenizer().decode(prompt, false, true)},
+                   {"prompt", service.decode(prompt)},
                    {"has_new_line", last.has_newline},
                    {"truncated", last.truncated},
                    {"stop_type", stop_type(last.reason)},
@@ -161,7 +162,7 @@ class InfillPrompt {
  private:
   std::int32_t special(text::Special role) const { return service_.tokenizer().vocabulary().special(role); }
   std::vector<std::int32_t> encode(const std::string& text) const {
-    return service_.tokenizer().encode(text, false, false);
+    return service_.encode(text, false, false);
   }
   static void append(std::vector<std::int32_t>& out, const std::vector<std::int32_t>& more) {
     out.insert(out.end(), more.begin(), more.end());

@@ -76,13 +76,13 @@ void add_bias(const Fields& fields, const Service& service, sample::SamplingPara
   std::vector<std::int32_t> ids;
   if (key.is_number()) {
     const auto id = as_integer(key);
-    if (!id || *id < 0 || *id >= service.tokenizer().size()) {
+    if (!id || *id < 0 || *id >= service.vocabulary_size()) {
       fields.fail("logit_bias", "token " + dump_json(key) + " is not in the vocabulary of " +
-                                    std::to_string(service.tokenizer().size()));
+                                    std::to_string(service.vocabulary_size()));
     }
     ids = {static_cast<std::int32_t>(*id)};
   } else if (key.is_string()) {
-    ids = service.tokenizer().encode(key.get_ref<const std::string&>(), false, true);
+    ids = service.encode(key.get_ref<const std::string&>(), false, true);
   } else {
     fields.fail("logit_bias", "a key must be a token id or a text");
   }
@@ -159,7 +159,7 @@ void read_stops(const Fields& body, const Service& service, GenerationParams& p)
 }
 
 void read_probabilities(const Fields& body, const Service& service, LogprobStyle style, GenerationParams& p) {
-  const std::int64_t most = service.tokenizer().size();
+  const std::int64_t most = service.vocabulary_size();
   p.after_sampling = body.boolean("post_sampling_probs").value_or(false);
   if (const auto count = body.integer("n_probs", 0, most)) {
     p.probabilities = static_cast<int>(*count);
@@ -227,7 +227,7 @@ GenerationParams read_params(const Fields& body, const Service& service, Logprob
   read_limits(body, service, p);
   read_stops(body, service, p);
   read_probabilities(body, service, style, p);
-  if (const Status status = p.sampling.check(service.tokenizer().size()); !status) {
+  if (const Status status = p.sampling.check(service.vocabulary_size()); !status) {
     const std::size_t colon = std::min(status.message().find(':'), status.message().size());
     throw ApiError::invalid("Field '" + status.message().substr(0, colon) + '\'' + status.message().substr(colon));
   }

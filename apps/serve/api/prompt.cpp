@@ -15,9 +15,9 @@ namespace {
 
 std::int32_t token_id(const Json& value, const std::string& name, const Service& service) {
   const auto id = as_integer(value);
-  if (!id || *id < 0 || *id >= service.tokenizer().size()) {
+  if (!id || *id < 0 || *id >= service.vocabulary_size()) {
     throw ApiError::invalid("Prompt contains invalid tokens: field '" + name + "' holds " + dump_json(value) +
-                            ", ids are 0 to " + std::to_string(service.tokenizer().size() - 1));
+                            ", ids are 0 to " + std::to_string(service.vocabulary_size() - 1));
   }
   return static_cast<std::int32_t>(*id);
 }
@@ -41,19 +41,18 @@ std::vector<std::int32_t> tokenize_prompt(const std::string& text, const Service
   // Each token stands for at most so many bytes: what cannot fit need not be tokenized.
   const std::size_t least = text.size() / service.longest_token();
   if (least > static_cast<std::size_t>(service.context())) too_long(least, true, service);
-  return service.tokenizer().encode(text, add_special, true);
+  return service.encode(text, add_special, true);
 }
 
 std::vector<std::int32_t> tokenize_mixed(const Json& value, const std::string& name, const Service& service,
                                          bool add_special, bool parse_special) {
-  const text::Tokenizer& tokenizer = service.tokenizer();
-  if (value.is_string()) return tokenizer.encode(value.get_ref<const std::string&>(), add_special, parse_special);
+  if (value.is_string()) return service.encode(value.get_ref<const std::string&>(), add_special, parse_special);
   if (!value.is_array()) throw_field(name, std::string("must be a string or an array of strings and token ids, not ") + value.type_name());
   std::vector<std::int32_t> out;
   for (std::size_t i = 0; i < value.size(); ++i) {
     const Json& item = value[i];
     if (item.is_string()) {
-      const auto ids = tokenizer.encode(item.get_ref<const std::string&>(), add_special && i == 0, parse_special);
+      const auto ids = service.encode(item.get_ref<const std::string&>(), add_special && i == 0, parse_special);
       out.insert(out.end(), ids.begin(), ids.end());
     } else if (item.is_number()) {
       out.push_back(token_id(item, name + '[' + std::to_string(i) + ']', service));

@@ -18,5 +18,8 @@ void add_chat_routes(http::HttpServer& server, ServiceOf service);
 void add_text_routes(http::HttpServer& server, ServiceOf service);         // tokenize, detokenize
 void add_state_routes(http::HttpServer& server, ServiceOf service);        // models, props, metrics
 void add_slot_routes(http::HttpServer& server, ServiceOf service);
+void add_anthropic_routes(http::HttpServer& server, ServiceOf service);   // /v1/messages
+void add_responses_routes(http::HttpServer& server, ServiceOf service);   // /v1/responses
+void add_embedding_routes(http::HttpServer& server, ServiceOf service);
 
 }  // namespace veloce::serve

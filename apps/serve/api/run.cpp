@@ -1,5 +1,8 @@
 #include "api/run.hpp"
 
+#include "scheduler/scheduler.hpp"
+#include "veloce/sample/sampler.hpp"
+
 #include <chrono>
 #include <utility>
 
@@ -11,12 +14,12 @@ using std::chrono::steady_clock;
 constexpr std::chrono::hours kForever{24 * 365};
 
 // Here and not on the engine's thread: it may take a while.
-sample::Sampler make_sampler(const sample::SamplingParams& params, const Service& service,
+std::shared_ptr<sample::Sampler> make_sampler(const sample::SamplingParams& params, const Service& service,
                              const std::vector<std::int32_t>& prompt) {
-  Result<sample::Sampler> sampler = sample::Sampler::create(params, &service.tokenizer(), service.tokenizer().size());
+  Result<sample::Sampler> sampler = sample::Sampler::create(params, &service.tokenizer(), service.vocabulary_size());
   if (!sampler) throw ApiError::from(sampler.status());
   for (const std::int32_t id : prompt) sampler->accept(id, true);
-  return *std::move(sampler);
+  return std::make_shared<sample::Sampler>(*std::move(sampler));
 }
 
 ApiError client_gone() { return {499, "cancelled", "the client closed the connection"}; }

@@ -2,12 +2,14 @@
 // client is gone.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "api/params.hpp"
 #include "http/exchange.hpp"
+#include "scheduler/channel.hpp"
 #include "scheduler/request.hpp"
 #include "service.hpp"
 

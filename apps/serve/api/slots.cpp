@@ -4,6 +4,7 @@
 
 #include "api/fields.hpp"
 #include "api/routes.hpp"
+#include "scheduler/scheduler.hpp"
 #include "slot_file.hpp"
 
 namespace veloce::serve {

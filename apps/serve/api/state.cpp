@@ -1,10 +1,15 @@
 // Health, models, properties and metrics (specs/server.md 9 and 10).
-#include <filesystem>
+#include <algorithm>
+#include <mutex>
 #include <sstream>
+#include <utility>
 
 #include "api/answer.hpp"
 #include "api/params.hpp"
 #include "api/routes.hpp"
+#include "chat_renderer.hpp"
+#include "scheduler/scheduler.hpp"
+#include "veloce/text/tokenizer.hpp"
 
 namespace veloce::serve {
 namespace {
@@ -51,7 +56,7 @@ void models(http::Exchange& exchange, const Service& service) {
 }
 
 std::string special_text(const Service& service, std::int32_t id) {
-  return id < 0 ? std::string() : service.tokenizer().piece(id, true);
+  return id < 0 ? std::string() : service.piece(id);
 }
 
 void props(http::Exchange& exchange, const Service& service) {
@@ -71,12 +76,13 @@ void props(http::Exchange& exchange, const Service& service) {
               {"endpoint_metrics", options.metrics},
               {"ui", false},
               {"ui_settings", empty_object()},
-              {"chat_template", service.chat_template_source()},
-              {"chat_template_caps", service.chat_template_caps()},
+              {"chat_template", service.chat().source()},
+              {"chat_template_caps", service.chat().capabilities()},
               {"bos_token", special_text(service, vocabulary.bos())},
               {"eos_token", special_text(service, vocabulary.eos())},
               {"build_info", build_info()},
               {"is_sleeping", false}};
+  if (!service.chat().tool_source().empty()) out["chat_template_tool_use"] = service.chat().tool_source();
   exchange.reply_json(out);
 }
 

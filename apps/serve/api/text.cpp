@@ -24,7 +24,7 @@ void tokenize(http::Exchange& exchange, const Service& service) {
   if (const Json* content = body.find("content")) {
     for (const std::int32_t id : tokenize_mixed(*content, "content", service, add_special, parse_special)) {
       if (pieces) {
-        tokens.push_back({{"id", id}, {"piece", piece_json(service.tokenizer().piece(id, true))}});
+        tokens.push_back({{"id", id}, {"piece", piece_json(service.piece(id))}});
       } else {
         tokens.push_back(id);
       }
@@ -43,7 +43,7 @@ void detokenize(http::Exchange& exchange, const Service& service) {
         body.wrong_type("tokens[" + std::to_string(i) + ']', "a token id", (*tokens)[i]);
       }
     }
-    content = service.tokenizer().decode(tokenize_mixed(*tokens, "tokens", service, false, true), false, true);
+    content = service.decode(tokenize_mixed(*tokens, "tokens", service, false, true));
   }
   exchange.reply_json({{"content", std::move(content)}});
 }

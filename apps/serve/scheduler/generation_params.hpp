@@ -8,7 +8,10 @@
 #include <vector>
 
 #include "veloce/sample/params.hpp"
-#include "veloce/text/grammar.hpp"
+
+namespace veloce::text {
+class GrammarMasks;
+}
 
 namespace veloce::serve {
 

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "scheduler/generation_params.hpp"
-#include "veloce/sample/sampler.hpp"
+
+namespace veloce::sample {
+class Sampler;
+}
 
 namespace veloce::serve {
 
@@ -27,7 +30,7 @@ struct GenerationRequest {
   int leader = -1;        // index of a choice with the same prompt, whose evaluation this one waits for; -1: none
   std::vector<std::int32_t> prompt;
   GenerationParams params;
-  std::optional<sample::Sampler> sampler;   // kGenerate: made for `params`, has seen the prompt
+  std::shared_ptr<sample::Sampler> sampler;   // kGenerate: made for `params`, has seen the prompt; this choice's own
 };
 
 }  // namespace veloce::serve

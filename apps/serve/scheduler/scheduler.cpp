@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "scheduler/task.hpp"
 
 namespace veloce::serve {
 namespace {
@@ -272,7 +273,7 @@ void Scheduler::start(Slot& slot, std::unique_ptr<Task> task) {
   Task& t = *slot.task;
   t.started = Clock::now();
   if (t.request.kind == TaskKind::kGenerate) {
-    t.generation = std::make_unique<Generation>(tokenizer_, t.request.params, *std::move(t.request.sampler));
+    t.generation = std::make_unique<Generation>(tokenizer_, t.request.params, std::move(*t.request.sampler));
   }
   t.cached = reuse_prefix(slot, t);
   t.processed = t.cached;

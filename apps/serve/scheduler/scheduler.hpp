@@ -15,11 +15,19 @@
 #include <thread>
 #include <vector>
 
-#include "scheduler/task.hpp"
+#include "scheduler/channel.hpp"
+#include "scheduler/request.hpp"
 #include "scheduler/waiting_line.hpp"
 #include "veloce/model/engine.hpp"
 
+namespace veloce::text {
+class Tokenizer;
+}
+
 namespace veloce::serve {
+
+struct Slot;
+struct Task;
 
 struct SchedulerOptions {
   int queue_limit = 256;
@@ -68,7 +76,7 @@ class Scheduler {
 
   std::vector<SlotInfo> slots() const;
   Metrics metrics() const;
-  int slot_count() const { return static_cast<int>(slots_.size()); }
+  int slot_count() const { return engine_.max_sequences(); }
   int context() const { return engine_.context(); }
 
   // Wait for the slot to be idle, then act.

@@ -11,6 +11,7 @@
 #include "scheduler/reasoning_budget.hpp"
 #include "veloce/core/status.hpp"
 #include "veloce/sample/sampler.hpp"
+#include "veloce/text/grammar.hpp"
 #include "veloce/text/tokenizer.hpp"
 
 namespace veloce::serve {

@@ -2,12 +2,19 @@
 
 #include <tuple>
 
+#include "scheduler/task.hpp"
+
 namespace veloce::serve {
 namespace {
 
 constexpr std::chrono::seconds kBackgroundPatience{30};
 
 }  // namespace
+
+WaitingLine::WaitingLine() = default;
+WaitingLine::~WaitingLine() = default;
+
+void WaitingLine::add(std::unique_ptr<Task> task) { tasks_.push_back(std::move(task)); }
 
 std::unique_ptr<Task> WaitingLine::take(const std::map<std::string, int>& running,
                                         const std::function<bool(const Task&)>& may_start,

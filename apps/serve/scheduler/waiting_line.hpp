@@ -11,13 +11,15 @@
 #include <memory>
 #include <string>
 
-#include "scheduler/task.hpp"
-
 namespace veloce::serve {
+
+struct Task;
 
 class WaitingLine {
  public:
-  void add(std::unique_ptr<Task> task) { tasks_.push_back(std::move(task)); }
+  WaitingLine();
+  ~WaitingLine();
+  void add(std::unique_ptr<Task> task);
   std::size_t size() const { return tasks_.size(); }
   bool empty() const { return tasks_.empty(); }
 

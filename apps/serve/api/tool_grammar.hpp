@@ -1,0 +1,38 @@
+// The grammar of tool calls in a model's own notation, as its chat template writes them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.hpp"
+#include "veloce/core/status.hpp"
+
+namespace veloce::text {
+struct ChatFormat;
+}
+
+namespace veloce::serve {
+
+struct ToolGrammar {
+  std::string rules;                   // `answer-root`: one or more calls and nothing else
+  std::vector<std::string> triggers;   // texts with which a call begins
+};
+
+// Finds the control token of that text; such tokens are no text to a grammar.
+using ControlToken = std::function<std::optional<std::int32_t>(std::string_view text)>;
+
+// `tools`: as checked_tools() gives them; only those may be called, with arguments by their schemas. A schema that
+// cannot be enforced is an error for a strict tool; other tools then take any arguments. kUnsupported where the format
+// has no calls that a grammar could hold.
+Result<ToolGrammar> tool_grammar(const text::ChatFormat& format, const Json& tools, bool parallel,
+                                 const ControlToken& control);
+
+// The rules with a root: `answer-root`, with an optional mark in front of it (the thinking block, during which the
+// grammar rests, may come first).
+std::string with_root(const std::string& rules, const std::string& optional_mark, const ControlToken& control);
+
+}  // namespace veloce::serve
