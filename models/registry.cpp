@@ -20,7 +20,7 @@ Answer with_arch(const model::EngineOptions& options, ArchList<Archs...>, Fn fn)
   Result<gguf::File> file = gguf::File::open(options.path);
   if (!file) return file.status();
   const std::string arch(file->architecture());
-  const int threads = options.threads > 0 ? options.threads : cpu::available_cores();
+  const int threads = options.threads == 0 ? cpu::available_cores() : options.threads;
   Answer answer(Status(Code::kUnsupported, options.path + ": general.architecture \"" + arch +
                                                "\" is not one of this build's: " + ((std::string(Archs::kGgufName) + " ") + ...)));
   (void)((arch == Archs::kGgufName ? (answer = fn.template operator()<Archs>(*std::move(file), threads), true) : false) || ...);

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdio>
 
 #include "models/common/dense_engine.hpp"
@@ -105,6 +106,9 @@ Result<std::unique_ptr<model::Engine>> DenseEngine<Arch>::load(gguf::File file, 
   e->kernels_ = &cpu::best_kernels();
   if (Status s = e->weights_.load(e->pool_, o.check_tensors, o.progress); !s) return s;
   e->rope_ = model::make_rope_table(e->p_.rope, e->tensors_.rope_factors);
+  for (const double f : e->rope_.frequency)
+    if (!std::isfinite(f))
+      return Status(Code::kCorrupt, e->file_.path() + ": tensor \"rope_freqs.weight\" holds 0, which divides a frequency");
   sizes->cache.model = fingerprint(e->file_);
   auto cache = model::KvCache::create(sizes->cache);
   if (!cache) return cache.status();

@@ -210,6 +210,26 @@ inline void spoil_blocks(Models& out) {
 
 }  // namespace detail
 
+namespace detail {
+// The divisors of the rotation's frequencies, a tensor that few models have.
+inline void spoil_rope_factors(Models& out) {
+  const std::string name = "rope_freqs.weight";
+  for (const float bad : {0.0f, std::numeric_limits<float>::quiet_NaN()})
+    out.push_back({name + " holds " + std::to_string(bad),
+                   [name, bad](TinyModel& m) {
+                     std::vector<float> factors(m.shape().head_dim / 2, 1.0f);
+                     factors[1] = bad;
+                     m.tensors().push_back({name, {factors.size()}, factors, 0, {}});
+                   },
+                   {name}});
+  out.push_back({name + " of another length",
+                 [name](TinyModel& m) {
+                   m.tensors().push_back({name, {3}, std::vector<float>(3, 1.0f), 0, {}});
+                 },
+                 {name}});
+}
+}  // namespace detail
+
 // All of them for an architecture ("llama" or "qwen3"). They spoil a TinyModel of the default
 // shape.
 inline std::vector<HostileModel> hostile_models(const std::string& arch) {
@@ -224,6 +244,7 @@ inline std::vector<HostileModel> hostile_models(const std::string& arch) {
   detail::spoil_vocabulary(out);
   detail::spoil_tensors(out, arch);
   detail::spoil_blocks(out);
+  detail::spoil_rope_factors(out);
   return out;
 }
 

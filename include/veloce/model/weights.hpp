@@ -55,6 +55,9 @@ class Weights {
     return {};
   }
 
+  // Plans nothing but the check of a tensor that is read in the file's mapping itself.
+  void plan_check(const gguf::TensorInfo& t) { items_.push_back({&t, nullptr, nullptr, bytes_}); }
+
   std::size_t bytes() const { return bytes_; }
 
   // Packs everything that was planned. `check`: refuse NaN and infinity. progress as in EngineOptions.
@@ -66,9 +69,12 @@ class Weights {
     for (const Item& item : items_) total += item.tensor->bytes;
     for (const Item& item : items_) {
       if (progress && !progress(float(double(done) / double(total)))) return Status(Code::kCancelled, "loading was cancelled");
-      file_->prefetch(*item.tensor);
-      if (Status s = item.matrix ? load_matrix(pool, item, check) : load_vector(item, check); !s) return s;
-      file_->drop(*item.tensor);
+      if (item.matrix || item.vector || check) {
+        file_->prefetch(*item.tensor);
+        if (Status s = item.matrix ? load_matrix(pool, item, check) : item.vector ? load_vector(item, check) : check_rows(pool, *item.tensor); !s)
+          return s;
+        file_->drop(*item.tensor);
+      }
       done += item.tensor->bytes;
     }
     if (progress && !progress(1.0f)) return Status(Code::kCancelled, "loading was cancelled");
@@ -101,28 +107,48 @@ class Weights {
     cpu::PackedMatrix& m = *item.matrix;
     std::byte* out = arena_.data() + item.offset;
     return dispatch_format(t.type, AllFormats{}, [&]<BlockFormat F>() -> Status {
-      std::atomic<bool> failed{false};
-      std::mutex mutex;
-      Status status;
+      FirstError error;
       pool.run([&](cpu::Worker& w) {
         auto share = w.share(m.groups(), 4);
         for (int begin, end; share.next(begin, end);)
-          for (int g = begin; g < end && !failed.load(std::memory_order_relaxed); ++g) {
+          for (int g = begin; g < end && !error.found(); ++g) {
             const std::size_t first = std::size_t(g) * 16, last = std::min<std::size_t>(first + 16, std::size_t(m.rows));
-            if (check) {
-              if (const cpu::BadBlock bad = cpu::find_bad_block<F>(t.data, m.k, first, last); bad.found) {
-                failed.store(true, std::memory_order_relaxed);
-                const std::lock_guard lock(mutex);
-                status = bad_value(t, bad.row, bad.block);
-                break;
-              }
-            }
+            if (check && has_bad_block<F>(t, m.k, first, last, error)) break;
             cpu::pack_group<F>(t.data, m.rows, m.k, g, out + std::size_t(g) * m.group_bytes);
           }
       });
       m.data = out;
-      return status;
+      return error.status;
     });
+  }
+
+  Status check_rows(cpu::Pool& pool, const gguf::TensorInfo& t) {
+    return dispatch_format(t.type, AllFormats{}, [&]<BlockFormat F>() -> Status {
+      FirstError error;
+      pool.run([&](cpu::Worker& w) {
+        auto share = w.share(int(t.rows()), 64);
+        for (int begin, end; share.next(begin, end);)
+          if (!error.found()) (void)has_bad_block<F>(t, int(t.dims[0]), std::size_t(begin), std::size_t(end), error);
+      });
+      return error.status;
+    });
+  }
+
+  // What a team keeps of its errors.
+  struct FirstError {
+    std::atomic<bool> set{false};
+    std::mutex mutex;
+    Status status;
+    bool found() const { return set.load(std::memory_order_relaxed); }
+  };
+  template <BlockFormat F>
+  bool has_bad_block(const gguf::TensorInfo& t, int k, std::size_t first, std::size_t last, FirstError& error) const {
+    const cpu::BadBlock bad = cpu::find_bad_block<F>(t.data, k, first, last);
+    if (!bad.found) return false;
+    const std::lock_guard lock(error.mutex);
+    if (error.status.ok()) error.status = bad_value(t, bad.row, bad.block);
+    error.set.store(true, std::memory_order_relaxed);
+    return true;
   }
 
   Status load_vector(const Item& item, bool check) {
