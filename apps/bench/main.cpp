@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
+#include "bench/kernel_bench.hpp"
 #include "bench/make_model.hpp"
 #include "bench/model_bench.hpp"
 #include "common/engine_flags.hpp"
@@ -15,6 +16,7 @@ int main(int argc, char** argv) {
   app.fallthrough();
   veloce::apps::add_switch_flags(app);
   veloce::bench::add_model_bench(app);
+  veloce::bench::add_kernel_bench(app);
   veloce::bench::add_make_model(app);
   const int status = veloce::apps::parse(app, argc, argv, {{"-pg", "--prompt-gen"}});
   return status >= 0 ? status : 0;

@@ -7,6 +7,7 @@
 #include "veloce/cpu/pack/i_quants.hpp"
 #include "veloce/cpu/pack/k_quants.hpp"
 #include "veloce/cpu/pack/simple.hpp"
+#include "veloce/cpu/probe.hpp"
 
 namespace veloce::cpu::VELOCE_ISA_NS {
 
@@ -45,7 +46,12 @@ inline const Kernels& kernel_table() {
         const FormatKernels* f = find_kernels(type);
         return f && f->unpack;
       },
-      add_rows};
+      add_rows,
+      probe_int8_dots,
+      kProbeInt8Operations,
+      probe_float_fmas,
+      kProbeFloatOperations,
+      probe_read};
   return kTable;
 }
 

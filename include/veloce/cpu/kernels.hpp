@@ -27,6 +27,13 @@ struct Kernels {
   bool (*takes_q8)(std::uint32_t type);
   // y[i] += x[i]
   void (*add)(float* y, const float* x, std::size_t n);
+  // Ceilings of this level (cpu/probe.hpp): rounds of byte dots and of float multiply-adds with their operations a
+  // round, and one pass of reading.
+  std::int64_t (*probe_int8_dots)(int rounds);
+  std::int64_t probe_int8_operations;
+  std::int64_t (*probe_float_fmas)(int rounds);
+  std::int64_t probe_float_operations;
+  std::int64_t (*probe_read)(const void* data, std::size_t bytes);
 };
 
 // Of the levels linked in, the best that this machine runs, or the one named by `wanted` if it runs.
