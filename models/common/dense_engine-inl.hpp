@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "models/common/dense_engine.hpp"
+#include "models/common/optimizations.hpp"
 
 namespace veloce::models {
 
@@ -298,6 +299,7 @@ void DenseEngine<Arch>::product(cpu::Worker& w, const cpu::PackedMatrix& m, cons
   op.bias = bias;
   op.out = out;
   op.stride = std::size_t(stride);
+  op.read_ahead = read_ahead();
   op.scratch = work_.scratch(w.index());
   kernels_->matmul(w, op);
 }
@@ -332,7 +334,7 @@ void DenseEngine<Arch>::attend(cpu::Worker& w, const DenseLayer& l, int index, i
   a.out = work_.attended;
   a.scratch = work_.scratch(w.index());
   a.partials = work_.partials;
-  a.partials_size = work_.partials_size;
+  a.partials_size = split_attention_switch.on() ? work_.partials_size : 0;
   kernels_->attention(w, a);
   w.barrier();
 }
@@ -365,6 +367,7 @@ void DenseEngine<Arch>::feed_forward(cpu::Worker& w, const DenseLayer& l, int n)
   op.second_bias = l.up_bias;
   op.out = work_.h;
   op.stride = std::size_t(p_.ffn);
+  op.read_ahead = read_ahead();
   op.scratch = work_.scratch(w.index());
   kernels_->matmul(w, op);
   w.barrier();

@@ -78,7 +78,7 @@ VELOCE_INLINE void group_products(const FormatKernels& f, const std::byte* group
   if (op.q8 && f.unpack) {
     const int n = op.q8->n;
     if (n <= kDirectColumns) {
-      f.direct[n - 1](group, k, tile_of(*op.q8, 0), acc);
+      f.direct[n - 1](group, k, tile_of(*op.q8, 0, op.read_ahead), acc);
       emit(0, n, acc);
       return;
     }

@@ -74,6 +74,9 @@ struct Matmul {
   const float* second_bias = nullptr;  // the same for `second`
   float* out = nullptr;
   std::size_t stride = 0;
+  // How far ahead of the unpacking the weights' stream is prefetched, in bytes; 0 leaves it to the hardware. Addresses
+  // past the weights are only hinted at, never read.
+  std::size_t read_ahead = 0;
   std::byte* scratch = nullptr;   // matmul_scratch_bytes() of this worker's own
 };
 
