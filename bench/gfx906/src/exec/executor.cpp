@@ -54,6 +54,22 @@ void install_fault_handlers() {
   }
 }
 
+// The host reports address 0 for addresses that no memory can have; the lanes' own addresses tell more.
+std::string describe_fault(const WaveView& w, uint64_t address) {
+  char text[160];
+  snprintf(text, sizeof text, "memory fault at address 0x%llx", static_cast<unsigned long long>(address));
+  std::string out = text;
+  if (w.ip->format < Format::MUBUF || w.ip->format == Format::kNone) return out;
+  const uint64_t exec = w.exec();
+  for (int l = 0; l < 64; ++l) {
+    const bool hit = address ? w.addr[l] <= address && address - w.addr[l] < 16 : w.addr[l] >> 47 != 0;
+    if (!(exec >> l & 1) || !hit) continue;
+    snprintf(text, sizeof text, " (lane %d: 0x%llx)", l, static_cast<unsigned long long>(w.addr[l]));
+    return out + text;
+  }
+  return out;
+}
+
 StepResult guarded_step(GroupState& g, uint64_t budget) {
   FaultFrame frame;
   const unsigned csr = _mm_getcsr();
@@ -65,14 +81,14 @@ StepResult guarded_step(GroupState& g, uint64_t budget) {
   }
   current_frame = nullptr;
   _mm_setcsr(csr);
-  char text[64];
-  snprintf(text, sizeof text, "memory fault at address 0x%llx", static_cast<unsigned long long>(frame.address));
   for (WaveView* w : g.waves) {
     if (w->status == WaveStatus::kRunning && w->running) {
-      fault(*w, w->ip, Code::kFault, text);
+      fault(*w, w->ip, Code::kFault, describe_fault(*w, frame.address));
       return StepResult::kFault;
     }
   }
+  char text[64];
+  snprintf(text, sizeof text, "memory fault at address 0x%llx", static_cast<unsigned long long>(frame.address));
   g.error = Status(Code::kFault, text);
   return StepResult::kFault;
 }

@@ -292,7 +292,9 @@ Status CodeObject::Impl::relocate(const Elf64_Shdr& rela, const Elf64_Shdr& symt
   return {};
 }
 
+// A linker that joins objects keeps one note per object, each with the kernels of its own.
 Status CodeObject::Impl::read_notes() {
+  bool found = false;
   for (const Elf64_Shdr& s : sections()) {
     if (s.sh_type != SHT_NOTE || !inside(s.sh_offset, s.sh_size)) continue;
     uint64_t at = 0;
@@ -303,18 +305,19 @@ Status CodeObject::Impl::read_notes() {
       if (desc > s.sh_size || h[1] > s.sh_size - desc) return corrupt("note passes the end of its section");
       const std::string_view owner(reinterpret_cast<const char*>(file.data() + s.sh_offset + name), h[0] ? h[0] - 1 : 0);
       if (h[2] == kNoteMetadata && owner == "AMDGPU") {
-        return parse_metadata({file.data() + s.sh_offset + desc, h[1]});
+        if (const Status p = parse_metadata({file.data() + s.sh_offset + desc, h[1]}); !p) return p;
+        found = true;
       }
       at = std::min<uint64_t>(desc + ((uint64_t{h[1]} + 3) & ~3ull), s.sh_size);
     }
   }
-  return corrupt("no AMDGPU metadata note");
+  return found ? Status() : corrupt("no AMDGPU metadata note");
 }
 
 Status CodeObject::Impl::parse_metadata(std::span<const uint8_t> bytes) {
   Result<MsgValue> root = parse_msgpack(bytes);
   if (!root) return root.status();
-  target = root->text("amdhsa.target");
+  if (std::string t = root->text("amdhsa.target"); !t.empty()) target = std::move(t);
   const MsgValue* list = root->find("amdhsa.kernels");
   for (size_t k = 0; list && k < list->items.size(); ++k) {
     const MsgValue& m = list->items[k];
