@@ -2,8 +2,8 @@
 // and memory.
 #include <doctest/doctest.h>
 
-#include <chrono>
 #include <cstdint>
+#include <ctime>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,14 +34,15 @@ std::shared_ptr<const VocabularyIndex> letters() {
   return *VocabularyIndex::create(std::move(tokens));
 }
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+// Processor time: a busy machine doesn't count.
+double seconds_since(std::clock_t start) {
+  return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
 }
 
 // Compiles and, if that succeeds, writes 200 tokens with a mask before each. Only time and survival
 // are checked.
 void survive(const std::string& gbnf) {
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = std::clock();
   auto g = Grammar::parse(gbnf);
   if (!g) {
     CHECK_FALSE(g.status().message().empty());
@@ -57,7 +58,7 @@ void survive(const std::string& gbnf) {
     }
   }
   const double seconds = seconds_since(start);
-  CHECK_MESSAGE(seconds < 60, gbnf.substr(0, 60));
+  CHECK_MESSAGE(seconds < 20, gbnf.substr(0, 60));
 }
 
 // Rules r0, r1, …: `body` with '@' for the next rule's name.
@@ -153,11 +154,11 @@ TEST_CASE("a long output keeps its memory, and taking back works across it") {
 TEST_CASE("hostile schemas are bounded") {
   using Json = nlohmann::ordered_json;
   const auto try_schema = [](const Json& schema) {
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = std::clock();
     auto text = schema_to_grammar(schema);
     Status status = text.status();
     if (text) status = Grammar::parse(*text).status();
-    CHECK_MESSAGE(seconds_since(start) < 60, status.message());
+    CHECK_MESSAGE(seconds_since(start) < 20, status.message());
     return status.message();
   };
   Json deep = Json::object();

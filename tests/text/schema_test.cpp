@@ -236,12 +236,14 @@ TEST_CASE("lengths beyond GBNF's own bound are exact") {
   const auto g = compile_schema(
       nlohmann::ordered_json::parse(R"({"type":"string","minLength":2500,"maxLength":6100})"));
   REQUIRE(g);
-  for (const auto& [length, yes] : {std::pair<std::size_t, bool>{2499, false},
-                                    {2500, true},
-                                    {4000, true},
-                                    {6100, true},
-                                    {6101, false}}) {
-    CHECK_MESSAGE((*g)->matches("\"" + std::string(length, 'x') + "\"") == yes, length);
+  struct Length {
+    std::size_t characters;
+    bool fits;
+  };
+  for (const Length& l : {Length{2499, false}, Length{2500, true}, Length{4000, true},
+                          Length{6100, true}, Length{6101, false}}) {
+    const std::string text = "\"" + std::string(l.characters, 'x') + "\"";
+    CHECK_MESSAGE((*g)->matches(text) == l.fits, l.characters);
   }
 }
 
