@@ -2,10 +2,23 @@
 
 #include <cstdlib>
 
-namespace gfx906::rt {
+#include "card.hpp"
 
-// Used when no tools are linked in.
-__attribute__((weak)) void install_tools(Tools&) {}
+namespace gfx906::rt {
+namespace {
+
+bool wanted(const char* variable) {
+  const char* text = std::getenv(variable);
+  return text != nullptr && *text != 0;
+}
+
+// The one place where a tool enters: reads what `gfx906-sim run` put into the environment.
+void install_tools(Tools&) {
+  if (wanted("GFX906_SIM_CHECK")) complain("--check: this build has no checker");
+  if (wanted("GFX906_SIM_PROFILE")) complain("--profile: this build has no cost model");
+}
+
+}  // namespace
 
 Tools& tools() {
   static Tools* installed = [] {

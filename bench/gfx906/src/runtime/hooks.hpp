@@ -1,6 +1,6 @@
 // What the runtime tells the tools (checker, cost model) beside the executor's own Observer events, and how a tool
-// gets into a running program: it implements MemoryListener and/or Observer and is installed by install_tools,
-// which the runtime calls once before the first dispatch.
+// gets into a running program: it implements MemoryListener and/or Observer and is put into Tools by install_tools in
+// hooks.cpp, which runs once before the first allocation or dispatch.
 #pragma once
 
 #include <cstddef>
@@ -30,10 +30,6 @@ struct Tools {
   double (*estimate)(const Dispatch&) = nullptr;
   void (*flush)() = nullptr;  // at the program's end: write reports
 };
-
-// Defined by the tools' library when it is linked in; the runtime's own weak version installs nothing. Reads the
-// environment: GFX906_SIM_CHECK, GFX906_SIM_PROFILE (set by `gfx906-sim run`).
-void install_tools(Tools& tools);
 
 // The installed tools; made on first use.
 Tools& tools();
