@@ -2,6 +2,7 @@
 # Sourced by apps/quickstart and tests/run: installs distribution packages that are missing.
 #
 #   need_packages NAME…     installs with apt-get, as root or through sudo; elsewhere says what is needed
+#   want_packages NAME…     the same for what is only useful: a failure is said and is none
 #   have_package NAME       true if it is installed
 
 have_package() {
@@ -31,4 +32,8 @@ need_packages() {
   # shellcheck disable=SC2086  # words on purpose
   $_as_root DEBIAN_FRONTEND=noninteractive apt-get -qq update &&
     $_as_root DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends $_missing >/dev/null
+}
+
+want_packages() {
+  need_packages "$@" || echo "could not install $*: some tests skip" >&2
 }
