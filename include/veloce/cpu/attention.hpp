@@ -56,41 +56,57 @@ inline void prepare_head(const Attention& a, const Span& span, int column, int h
   store_value(kv, h, position, a.v + std::size_t(column) * a.v_stride + std::size_t(h) * std::size_t(dim), dim);
 }
 
-// Scores of R rows against T key tiles. q: [dim][R].
-template <int R, int T>
-VELOCE_INLINE void score_tiles(const float* q, const float* keys, int dim, float scale, float* scores) {
+// Scores of R rows against T key tiles from `tile` on. q: [dim][R].
+template <int R, int T, class K>
+VELOCE_INLINE void score_tiles(const float* q, const K& keys, int tile, float scale, float* scores) {
   F32 acc[R][T];
   for (int r = 0; r < R; ++r)
     for (int t = 0; t < T; ++t) acc[r][t] = zero_f32();
-  for (int d = 0; d < dim; ++d) {
+  for (int d = 0; d < keys.dim; ++d) {
     F32 k[T];
-    for (int t = 0; t < T; ++t) k[t] = load(keys + (std::size_t(t) * std::size_t(dim) + std::size_t(d)) * 16);
-VELOCE_UNROLL(8)
+    for (int t = 0; t < T; ++t) k[t] = keys.at(tile + t, d);
+    VELOCE_UNROLL(8)
     for (int r = 0; r < R; ++r)
-VELOCE_UNROLL(8)
+      VELOCE_UNROLL(8)
       for (int t = 0; t < T; ++t) acc[r][t] = fma(k[t], set1(q[d * R + r]), acc[r][t]);
   }
   for (int r = 0; r < R; ++r)
-    for (int t = 0; t < T; ++t) store(scores + r * kChunk + 16 * t, mul(acc[r][t], set1(scale)));
+    for (int t = 0; t < T; ++t) store(scores + r * kChunk + 16 * (tile + t), mul(acc[r][t], set1(scale)));
 }
 
-// o[r][d..] += sum of p * value over `count` positions, for D vectors of dimensions.
-template <int R, int D>
-VELOCE_INLINE void weigh_values(const float* p, const float* values, int count, int dim, float* o) {
+template <int R, KvType Type>
+void score_rows(const float* q, const Keys<Type>& keys, int tiles, float scale, float* scores) {
+  constexpr int T = R == 1 ? 8 : R <= 3 ? 4 : 2;
+  int t = 0;
+  for (; t + T <= tiles; t += T) score_tiles<R, T>(q, keys, t, scale, scores);
+  for (; t < tiles; ++t) score_tiles<R, 1>(q, keys, t, scale, scores);
+}
+
+// o[r][d..] = sum of p * value over `count` positions, for D vectors of dimensions from d on.
+template <int R, int D, class V>
+VELOCE_INLINE void weigh_values(const float* p, const V& values, int count, int d, float* o) {
   F32 acc[R][D];
   for (int r = 0; r < R; ++r)
-    for (int d = 0; d < D; ++d) acc[r][d] = zero_f32();
-  for (int i = 0; i < count; ++i) {
+    for (int i = 0; i < D; ++i) acc[r][i] = zero_f32();
+  for (int n = 0; n < count; ++n) {
     F32 v[D];
-    for (int d = 0; d < D; ++d) v[d] = load(values + std::size_t(i) * std::size_t(dim) + 16 * d);
-VELOCE_UNROLL(8)
+    for (int i = 0; i < D; ++i) v[i] = values.at(n, d + 16 * i);
+    VELOCE_UNROLL(8)
     for (int r = 0; r < R; ++r) {
-      const F32 w = set1(p[r * kChunk + i]);
-      for (int d = 0; d < D; ++d) acc[r][d] = fma(v[d], w, acc[r][d]);
+      const F32 w = set1(p[r * kChunk + n]);
+      for (int i = 0; i < D; ++i) acc[r][i] = fma(v[i], w, acc[r][i]);
     }
   }
   for (int r = 0; r < R; ++r)
-    for (int d = 0; d < D; ++d) store(o + r * dim + 16 * d, acc[r][d]);
+    for (int i = 0; i < D; ++i) store(o + r * values.dim + d + 16 * i, acc[r][i]);
+}
+
+template <int R, KvType Type>
+void weigh_rows(const float* p, const Values<Type>& values, int count, float* o) {
+  constexpr int D = R <= 6 ? 4 : 2;
+  int d = 0;
+  for (; d + 16 * D <= values.dim; d += 16 * D) weigh_values<R, D>(p, values, count, d, o);
+  for (; d < values.dim; d += 16) weigh_values<R, 1>(p, values, count, d, o);
 }
 
 // The running result of R rows: o is not yet divided by l.
@@ -124,41 +140,38 @@ inline void merge_chunk(const Running& into, const Running& chunk, int row, int 
     store(o + d, add(mul(load(o + d), set1(a)), mul(load(c + d), set1(b))));
 }
 
-// One chunk for R rows. q: [dim][R]; visible[r]: positions of the chunk that row r may see (>= 1).
-template <int R>
-void chunk_rows(const float* q, const float* keys, const float* values, int dim, float scale, const int* visible,
-                float* scores, const Running& out) {
-  int most = 0;
-  for (int r = 0; r < R; ++r) most = visible[r] > most ? visible[r] : most;
-  const int tiles = (most + 15) / 16;
-  constexpr int T = R == 1 ? 8 : R <= 3 ? 4 : 2;
-  int t = 0;
-  for (; t + T <= tiles; t += T) score_tiles<R, T>(q, keys + std::size_t(t) * std::size_t(dim) * 16, dim, scale, scores + 16 * t);
-  for (; t < tiles; ++t) score_tiles<R, 1>(q, keys + std::size_t(t) * std::size_t(dim) * 16, dim, scale, scores + 16 * t);
-  for (int r = 0; r < R; ++r) {
+// p = exp(score - largest) and l for R rows; what a row may not see gets p = 0. visible[r]: positions of the chunk that
+// row r may see (>= 1).
+inline void normalise_rows(int rows, const int* visible, int tiles, float* scores, float* m, float* l) {
+  for (int r = 0; r < rows; ++r) {
     float* s = scores + r * kChunk;
     for (int i = visible[r]; i < 16 * tiles; ++i) s[i] = -__builtin_inff();
-    F32 m = load(s);
-    for (int i = 1; i < tiles; ++i) m = max(m, load(s + 16 * i));
-    out.m[r] = max_lanes(m);
-    const F32 top = set1(out.m[r]);
-    F32 l = zero_f32();
+    F32 top = load(s);
+    for (int i = 1; i < tiles; ++i) top = max(top, load(s + 16 * i));
+    m[r] = max_lanes(top);
+    top = set1(m[r]);
+    F32 sum = zero_f32();
     for (int i = 0; i < tiles; ++i) {
       const F32 p = exp(sub(load(s + 16 * i), top));
       store(s + 16 * i, p);
-      l = add(l, p);
+      sum = add(sum, p);
     }
-    out.l[r] = sum_lanes(l);
+    l[r] = sum_lanes(sum);
   }
-  constexpr int D = R <= 6 ? 4 : 2;
-  int d = 0;
-  for (; d + 16 * D <= dim; d += 16 * D) weigh_values<R, D>(scores, values + d, most, dim, out.o + d);
-  for (; d < dim; d += 16) weigh_values<R, 1>(scores, values + d, most, dim, out.o + d);
 }
 
-using ChunkRows = void (*)(const float*, const float*, const float*, int, float, const int*, float*, const Running&);
-inline constexpr ChunkRows kChunkRows[kAttentionRows] = {chunk_rows<1>, chunk_rows<2>, chunk_rows<3>, chunk_rows<4>,
-                                                         chunk_rows<5>, chunk_rows<6>, chunk_rows<7>, chunk_rows<8>};
+template <KvType Type>
+using ScoreRows = void (*)(const float*, const Keys<Type>&, int, float, float*);
+template <KvType Type>
+using WeighRows = void (*)(const float*, const Values<Type>&, int, float*);
+template <KvType Type>
+inline constexpr ScoreRows<Type> kScoreRows[kAttentionRows] = {score_rows<1, Type>, score_rows<2, Type>, score_rows<3, Type>,
+                                                               score_rows<4, Type>, score_rows<5, Type>, score_rows<6, Type>,
+                                                               score_rows<7, Type>, score_rows<8, Type>};
+template <KvType Type>
+inline constexpr WeighRows<Type> kWeighRows[kAttentionRows] = {weigh_rows<1, Type>, weigh_rows<2, Type>, weigh_rows<3, Type>,
+                                                               weigh_rows<4, Type>, weigh_rows<5, Type>, weigh_rows<6, Type>,
+                                                               weigh_rows<7, Type>, weigh_rows<8, Type>};
 
 // A worker's buffers.
 struct AttentionScratch {
@@ -182,36 +195,67 @@ struct RowBlock {
   int column, count, head;  // first column of the batch, columns, key head
 };
 
-// One chunk of positions for all rows of a block; results go to `into`, row by row.
+// Rows of a block that share one pass over keys and values.
+struct RowPass {
+  int count = 0;
+  int rows[kAttentionRows], visible[kAttentionRows];
+};
+
+// The next up to kAttentionRows rows from `row` on that see something of the chunk at `begin`; moves `row` past them.
+inline RowPass next_pass(const Attention& a, const Span& span, const RowBlock& b, int begin, int& row) {
+  const int group = a.heads / a.kv_heads;
+  RowPass pass;
+  for (; pass.count < kAttentionRows && row < b.count * group; ++row) {
+    const int sees = span.position + (b.column - span.first) + row / group + 1 - begin;
+    if (sees <= 0) continue;
+    pass.visible[pass.count] = sees < kChunk ? sees : kChunk;
+    pass.rows[pass.count++] = row;
+  }
+  return pass;
+}
+
+// One chunk of positions for all rows of a block; results go to `into`, row by row, merged with what is there from the
+// chunks before, or (merge false) on their own.
 inline void attend_chunk(const Attention& a, const Span& span, const RowBlock& b, int chunk, AttentionScratch& s,
                          const Running& into, bool merge) {
   const int group = a.heads / a.kv_heads, dim = a.dim, begin = chunk * kChunk;
   const int last = span.position + (b.column - span.first) + b.count;  // positions the last column sees
   const int length = last - begin < kChunk ? last - begin : kChunk;
   const KvView kv = layer_view(a, span);
-  const float* keys = read_keys(kv, b.head, begin, (length + 15) / 16, dim, s.keys);
-  const float* values = read_values(kv, b.head, begin, length, dim, s.values);
-  const int rows = b.count * group;
-  float m[kAttentionRows], l[kAttentionRows];
-  for (int row = 0; row < rows;) {
-    int visible[kAttentionRows], ids[kAttentionRows], n = 0;
-    for (; n < kAttentionRows && row < rows; ++row) {
-      const int sees = span.position + (b.column - span.first) + row / group + 1 - begin;
-      if (sees <= 0) continue;
-      visible[n] = sees < kChunk ? sees : kChunk;
-      ids[n++] = row;
+  const std::byte* k = keys_from(kv, b.head, begin, dim);
+  const std::byte* v = values_from(kv, b.head, begin, dim);
+  KvType k_type = kv.k_type, v_type = kv.v_type;
+  if (b.count * group > kAttentionRows) {  // several passes: convert once
+    if (k_type != KvType::kF32) {
+      with_kv_type(k_type, [&]<KvType T>() { copy_keys(Keys<T>{k, dim}, (length + 15) / 16, s.keys); });
+      k = reinterpret_cast<const std::byte*>(s.keys);
+      k_type = KvType::kF32;
     }
+    if (v_type != KvType::kF32) {
+      with_kv_type(v_type, [&]<KvType T>() { copy_values(Values<T>{v, dim}, length, s.values); });
+      v = reinterpret_cast<const std::byte*>(s.values);
+      v_type = KvType::kF32;
+    }
+  }
+  for (int row = 0; row < b.count * group;) {
+    const RowPass pass = next_pass(a, span, b, begin, row);
+    const int n = pass.count;
     if (n == 0) continue;
+    int most = 0;
     for (int i = 0; i < n; ++i) {
-      const float* q = a.q + std::size_t(b.column + ids[i] / group) * a.q_stride +
-                       std::size_t(b.head * group + ids[i] % group) * std::size_t(dim);
+      most = pass.visible[i] > most ? pass.visible[i] : most;
+      const float* q = a.q + std::size_t(b.column + pass.rows[i] / group) * a.q_stride +
+                       std::size_t(b.head * group + pass.rows[i] % group) * std::size_t(dim);
       for (int d = 0; d < dim; ++d) s.q[d * n + i] = q[d];
     }
-    const Running part{m, l, s.o};
-    kChunkRows[n - 1](s.q, keys, values, dim, a.scale, visible, s.scores, part);
+    const int tiles = (most + 15) / 16;
+    float m[kAttentionRows], l[kAttentionRows];
+    with_kv_type(k_type, [&]<KvType T>() { kScoreRows<T>[n - 1](s.q, Keys<T>{k, dim}, tiles, a.scale, s.scores); });
+    normalise_rows(n, pass.visible, tiles, s.scores, m, l);
+    with_kv_type(v_type, [&]<KvType T>() { kWeighRows<T>[n - 1](s.scores, Values<T>{v, dim}, most, s.o); });
     for (int i = 0; i < n; ++i) {
-      const Running target{into.m + ids[i], into.l + ids[i], into.o + ids[i] * dim};
-      merge_chunk(target, {m + i, l + i, s.o + i * dim}, 0, dim, !merge || chunk == 0);
+      const int r = pass.rows[i];
+      merge_chunk({into.m + r, into.l + r, into.o + r * dim}, {m + i, l + i, s.o + i * dim}, 0, dim, !merge || chunk == 0);
     }
   }
 }

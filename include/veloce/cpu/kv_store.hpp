@@ -64,38 +64,67 @@ inline void store_value(const KvView& kv, int head, int position, const float* x
   }
 }
 
-// Keys of positions begin .. (a multiple of 16), `tiles` tiles, as floats [tile][dim][16]. Returns where they are: in
-// the cache itself if it is F32, else in `buffer`.
-inline const float* read_keys(const KvView& kv, int head, int begin, int tiles, int dim, float* buffer) {
-  const std::size_t tile_bytes = kKeyTile * kv_bytes(kv.k_type, dim);
-  const std::byte* p = kv.k + std::size_t(head) * kv.k_head + std::size_t(begin / kKeyTile) * tile_bytes;
-  if (kv.k_type == KvType::kF32) return reinterpret_cast<const float*>(p);
-  float* out = buffer;
-  for (int t = 0; t < tiles; ++t, p += tile_bytes)
-    for (int d = 0; d < dim; ++d, out += 16) {
-      if (kv.k_type == KvType::kF16) store(out, from_half(reinterpret_cast<const std::uint16_t*>(p) + std::size_t(d) * 16));
-      else if (kv.k_type == KvType::kBF16) store(out, from_bf16(reinterpret_cast<const std::uint16_t*>(p) + std::size_t(d) * 16));
-      else
-        store(out, mul(from_half(reinterpret_cast<const std::uint16_t*>(p + std::size_t(dim) * 16) + std::size_t(d / 32) * 16),
-                       to_float(load_i8_i32(p + std::size_t(d) * 16))));
-    }
-  return buffer;
+// Keys of one head from a tile on, and values from a position on, read sixteen numbers at a time as floats: from the
+// cache (Keys<type>, Values<type>) or from a copy of it in floats, which has the layout of an F32 cache.
+template <KvType Type>
+struct Keys {
+  const std::byte* base;
+  int dim;
+  // Dimension d of the sixteen positions of a tile.
+  VELOCE_INLINE F32 at(int tile, int d) const {
+    const std::byte* p = base + std::size_t(tile) * kKeyTile * kv_bytes(Type, dim);
+    if constexpr (Type == KvType::kF32) return load(reinterpret_cast<const float*>(p) + std::size_t(d) * 16);
+    else if constexpr (Type == KvType::kF16) return from_half(reinterpret_cast<const std::uint16_t*>(p) + std::size_t(d) * 16);
+    else if constexpr (Type == KvType::kBF16) return from_bf16(reinterpret_cast<const std::uint16_t*>(p) + std::size_t(d) * 16);
+    else
+      return mul(from_half(reinterpret_cast<const std::uint16_t*>(p + std::size_t(dim) * 16) + std::size_t(d / 32) * 16),
+                 to_float(load_i8_i32(p + std::size_t(d) * 16)));
+  }
+};
+
+template <KvType Type>
+struct Values {
+  const std::byte* base;
+  int dim;
+  // Dimensions d .. d + 15 of a position.
+  VELOCE_INLINE F32 at(int position, int d) const {
+    const std::byte* p = base + std::size_t(position) * kv_bytes(Type, dim);
+    if constexpr (Type == KvType::kF32) return load(reinterpret_cast<const float*>(p) + d);
+    else if constexpr (Type == KvType::kF16) return from_half(reinterpret_cast<const std::uint16_t*>(p) + d);
+    else if constexpr (Type == KvType::kBF16) return from_bf16(reinterpret_cast<const std::uint16_t*>(p) + d);
+    else
+      return mul(set1(half_to_float(reinterpret_cast<const std::uint16_t*>(p + dim)[d / 32])), to_float(load_i8_i32(p + d)));
+  }
+};
+
+VELOCE_INLINE const std::byte* keys_from(const KvView& kv, int head, int position, int dim) {
+  return kv.k + std::size_t(head) * kv.k_head + std::size_t(position / kKeyTile) * kKeyTile * kv_bytes(kv.k_type, dim);
+}
+VELOCE_INLINE const std::byte* values_from(const KvView& kv, int head, int position, int dim) {
+  return kv.v + std::size_t(head) * kv.v_head + std::size_t(position) * kv_bytes(kv.v_type, dim);
 }
 
-// Values of `count` positions from `begin`, as floats [position][dim].
-inline const float* read_values(const KvView& kv, int head, int begin, int count, int dim, float* buffer) {
-  const std::size_t row_bytes = kv_bytes(kv.v_type, dim);
-  const std::byte* p = kv.v + std::size_t(head) * kv.v_head + std::size_t(begin) * row_bytes;
-  if (kv.v_type == KvType::kF32) return reinterpret_cast<const float*>(p);
-  float* out = buffer;
-  for (int i = 0; i < count; ++i, p += row_bytes)
-    for (int d = 0; d < dim; d += 16, out += 16) {
-      if (kv.v_type == KvType::kF16) store(out, from_half(reinterpret_cast<const std::uint16_t*>(p) + d));
-      else if (kv.v_type == KvType::kBF16) store(out, from_bf16(reinterpret_cast<const std::uint16_t*>(p) + d));
-      else
-        store(out, mul(set1(half_to_float(reinterpret_cast<const std::uint16_t*>(p + dim)[d / 32])), to_float(load_i8_i32(p + d))));
-    }
-  return buffer;
+// Copies as floats, for passes that read the same keys and values many times.
+template <KvType Type>
+void copy_keys(const Keys<Type>& keys, int tiles, float* out) {
+  for (int t = 0; t < tiles; ++t)
+    for (int d = 0; d < keys.dim; ++d, out += 16) store(out, keys.at(t, d));
+}
+template <KvType Type>
+void copy_values(const Values<Type>& values, int count, float* out) {
+  for (int i = 0; i < count; ++i)
+    for (int d = 0; d < values.dim; d += 16, out += 16) store(out, values.at(i, d));
+}
+
+// Calls fn.operator()<Type>() for the run-time type.
+template <class Fn>
+VELOCE_INLINE auto with_kv_type(KvType type, Fn fn) {
+  switch (type) {
+    case KvType::kF32: return fn.template operator()<KvType::kF32>();
+    case KvType::kF16: return fn.template operator()<KvType::kF16>();
+    case KvType::kBF16: return fn.template operator()<KvType::kBF16>();
+    default: return fn.template operator()<KvType::kQ8_0>();
+  }
 }
 
 }  // namespace veloce::cpu::VELOCE_ISA_NS
