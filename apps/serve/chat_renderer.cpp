@@ -30,6 +30,16 @@ std::string date(const char* format) {
   return text;
 }
 
+// For templates that know no tools.
+constexpr char kCallStart[] = "<tool_call>", kCallEnd[] = "</tool_call>";
+
+std::string tool_prompt(const Json& tools) {
+  std::string out = "You may call functions. Their signatures, as JSON:\n";
+  for (const Json& tool : tools) out += dump_json(tool["function"]) + '\n';
+  return out + "To call one, answer with a JSON object of its name and arguments between tags:\n" + kCallStart +
+         "\n{\"name\": \"function name\", \"arguments\": {}}\n" + kCallEnd;
+}
+
 Json user(const std::string& text) { return {{"role", "user"}, {"content", text}}; }
 
 }  // namespace
@@ -97,14 +107,46 @@ Json ChatRenderer::normal_messages(const Json& messages) const {
   return out;
 }
 
+// The conversation for a template without tools: calls and their results as text, the tools in the system prompt.
+Json ChatRenderer::spelled_out(const Conversation& conversation) const {
+  Json out = Json::array();
+  const bool offered = !conversation.tools.empty();
+  if (offered) out.push_back({{"role", "system"}, {"content", tool_prompt(conversation.tools)}});
+  for (Json message : conversation.messages) {
+    const std::string role = message["role"];
+    std::string content = message["content"].is_string() ? message["content"].get<std::string>() : std::string();
+    if (offered && out.size() == 1 && (role == "system" || role == "developer")) {
+      out[0]["content"] = content + "\n\n" + out[0]["content"].get<std::string>();
+      continue;
+    }
+    if (message.contains("tool_calls")) {
+      for (const Json& call : message["tool_calls"]) {
+        const Json& arguments = call["function"]["arguments"];
+        content += std::string(content.empty() ? "" : "\n") + kCallStart + "\n{\"name\": " + dump_json(call["function"]["name"]) +
+                   ", \"arguments\": " + (arguments.is_string() ? arguments.get<std::string>() : dump_json(arguments)) + "}\n" + kCallEnd;
+      }
+      message.erase("tool_calls");
+      message["content"] = content;
+    } else if (role == "tool" || role == "function") {
+      message["role"] = "user";
+      message["content"] = "<tool_response>\n" + content + "\n</tool_response>";
+    }
+    out.push_back(std::move(message));
+  }
+  return out;
+}
+
 Result<std::string> ChatRenderer::render(const Conversation& conversation) const {
-  Json context = {{"messages", normal_messages(conversation.messages)},
+  // While probing, the template is shown what it may not know.
+  const bool native = !format_ || capabilities_.value("supports_tools", false);
+  const Json messages = native ? conversation.messages : spelled_out(conversation);
+  Json context = {{"messages", normal_messages(messages)},
                   {"bos_token", bos_},
                   {"eos_token", eos_},
                   {"enable_thinking", true},
                   {"datetime", date("%b %d %Y")},
                   {"date_string", date("%d %b %Y")}};
-  if (!conversation.tools.empty()) context["tools"] = conversation.tools;
+  if (native && !conversation.tools.empty()) context["tools"] = conversation.tools;
   if (conversation.add_generation_prompt) context["add_generation_prompt"] = true;
   for (const auto& [key, value] : conversation.variables.items()) context[key] = value;
   const auto& chosen = conversation.tools.empty() ? template_ : tool_template_;
@@ -154,7 +196,14 @@ void ChatRenderer::probe() {
   const text::ChatRender render_for_format = [this](const Json& messages, const Json& tools, const Json& variables, bool generation_prompt) {
     return render({messages, tools, variables, generation_prompt});
   };
-  format_ = std::make_shared<const text::ChatFormat>(text::ChatFormat::derive(render_for_format, tool_source_.empty() ? source_ : tool_source_));
+  text::ChatFormat format = text::ChatFormat::derive(render_for_format, tool_source_.empty() ? source_ : tool_source_);
+  if (!can("supports_tools")) {
+    format.style = text::CallStyle::kJson;
+    format.opening = {kCallStart};
+    format.repeat = 0;
+    format.closing = {kCallEnd};
+  }
+  format_ = std::make_shared<const text::ChatFormat>(std::move(format));
 }
 
 }  // namespace veloce::serve

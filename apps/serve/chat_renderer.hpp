@@ -43,12 +43,14 @@ class ChatRenderer {
   const Json& capabilities() const { return capabilities_; }
   bool can(const char* capability) const { return capabilities_.value(capability, false); }
   bool can_think() const { return can_think_; }
-  // How the model writes thoughts and calls.
+  // How the model writes thoughts and calls. Where the template has no tools, render() tells the model of them in the
+  // system prompt, and of a plain notation for calls; the format is that one then.
   const text::ChatFormat& format() const { return *format_; }
 
  private:
   void probe();
   Json normal_messages(const Json& messages) const;
+  Json spelled_out(const Conversation& conversation) const;
 
   std::string source_, tool_source_, bos_, eos_;
   std::shared_ptr<const text::jinja::Template> template_, tool_template_;

@@ -135,6 +135,7 @@ void add_serving(Builder& b, Options& o, Raw& raw) {
   b.flag("--metrics", o.metrics, "ENDPOINT_METRICS", "Serve /metrics");
   b.flag("--props", o.props, "ENDPOINT_PROPS", "Allow POST /props");
   b.flag("--slots,!--no-slots", o.slots, "ENDPOINT_SLOTS", "Serve /slots (on)");
+  b.flag("--ui,--webui,!--no-ui,!--no-webui", o.ui, "UI", "Serve the chat page at / (on)");
   b.flag("--embeddings,--embedding", o.embeddings, "EMBEDDINGS", "Serve embeddings");
   b.value("--pooling", raw.pooling, "POOLING", "How embeddings are made of a text's tokens: none, mean, cls, last")
       ->check(CLI::IsMember({"none", "mean", "cls", "last"}));

@@ -32,6 +32,7 @@ struct Options {
   bool metrics = false;
   bool props = false;
   bool slots = true;
+  bool ui = true;                // the chat page at /
   bool embeddings = false;
   Pooling pooling = Pooling::kMean;
   std::string slot_save_path;

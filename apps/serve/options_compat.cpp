@@ -53,7 +53,6 @@ constexpr Accepted kAccepted[] = {
     {"--cont-batching", "always on", false},
     {"--kv-unified", "each slot has its own context", false},
     {"--jinja", "always on", false},
-    {"--no-webui,--no-ui", "there is none in this build", false},
 };
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "http/server.hpp"
 #include "scheduler/scheduler.hpp"
 #include "service.hpp"
+#include "ui/assets.hpp"
 
 namespace veloce::serve {
 namespace {
@@ -44,6 +45,7 @@ class App {
     http_.set_gate([this](const http::Exchange&) {
       if (!service_.load()) throw ApiError::unavailable("Loading model");
     });
+    if (options.ui) add_ui_routes(http_);
     add_state_routes(http_, service);
     add_text_routes(http_, service);
     add_completion_routes(http_, service);
@@ -53,6 +55,7 @@ class App {
     add_anthropic_routes(http_, service);
     add_responses_routes(http_, service);
     add_embedding_routes(http_, service);
+    add_openapi_route(http_);
   }
 
   int run() {

@@ -144,15 +144,15 @@ def test_responses(client):
 
 
 def test_messages(claude):
-    answer = claude.messages.create(model="x", max_tokens=6, messages=MESSAGES, system="Be brief.", temperature=0)
+    answer = claude.messages.create(model="x", max_tokens=6, messages=MESSAGES, system="Be brief.", extra_body={"temperature": 0})
     assert answer.stop_reason == "max_tokens" and answer.content[0].type == "text" and answer.usage.output_tokens == 6
-    with claude.messages.stream(model="x", max_tokens=6, messages=MESSAGES, system="Be brief.", temperature=0) as stream:
+    with claude.messages.stream(model="x", max_tokens=6, messages=MESSAGES, system="Be brief.", extra_body={"temperature": 0}) as stream:
         text = "".join(stream.text_stream)
         final = stream.get_final_message()
     assert text == answer.content[0].text and final.stop_reason == "max_tokens"
     count = claude.messages.count_tokens(model="x", messages=MESSAGES, system="Be brief.").input_tokens
     assert count == answer.usage.input_tokens + answer.usage.cache_read_input_tokens
-    stopped = claude.messages.create(model="x", max_tokens=20, messages=MESSAGES, temperature=0, system="Be brief.", stop_sequences=[text[-4:]])
+    stopped = claude.messages.create(model="x", max_tokens=20, messages=MESSAGES, extra_body={"temperature": 0}, system="Be brief.", stop_sequences=[text[-4:]])
     assert stopped.stop_reason == "stop_sequence" and stopped.stop_sequence == text[-4:]
     tool = {"name": "get_weather", "description": "Weather", "input_schema": TOOL["function"]["parameters"]}
     called = claude.messages.create(model="x", max_tokens=400, messages=MESSAGES, tools=[tool], tool_choice={"type": "any", "disable_parallel_tool_use": True})

@@ -142,9 +142,11 @@ def test_cors(server):
     assert headers["Access-Control-Allow-Origin"] == "https://a.example"
     _, _, headers = server.request("OPTIONS", CHAT, headers={"Origin": "https://a.example"})
     assert headers["Access-Control-Allow-Credentials"] == "true" and "POST" in headers["Access-Control-Allow-Methods"]
-    s = fake("--cors-origins", "localhost", "--api-prefix", "/llm")
+    s = fake("--cors-origins", "localhost")
     try:
-        pass
+        for origin, allowed in (("http://localhost:3000", True), ("http://[::1]:8", True), ("http://localhost.evil.example", False)):
+            _, _, headers = s.request("GET", "/health", headers={"Origin": origin})
+            assert ("Access-Control-Allow-Origin" in headers) == allowed
     finally:
         s.stop()
 

@@ -74,7 +74,7 @@ void props(http::Exchange& exchange, const Service& service) {
               {"endpoint_slots", options.slots},
               {"endpoint_props", options.props},
               {"endpoint_metrics", options.metrics},
-              {"ui", false},
+              {"ui", options.ui},
               {"ui_settings", empty_object()},
               {"chat_template", service.chat().source()},
               {"chat_template_caps", service.chat().capabilities()},

@@ -50,6 +50,7 @@ struct RequestRecord {
   std::string id;
   std::string method, path;
   std::string client;
+  bool accepts_gzip = false;
   int status = 0;
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 };
@@ -67,6 +68,8 @@ class Exchange {
   const std::string& path() const { return record_.path; }
   std::string header(const std::string& name) const { return request_.get_header_value(name); }
   std::string query(const std::string& name) const { return request_.get_param_value(name); }
+  // The client takes gzip; for handlers that have it at hand.
+  bool accepts_gzip() const { return record_.accepts_gzip; }
   bool has_query(const std::string& name) const { return request_.has_param(name); }
   // The part of the path that matched {name} in the route.
   const std::string& path_param(const std::string& name) const { return path_params_.at(name); }

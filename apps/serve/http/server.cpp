@@ -127,12 +127,18 @@ HttpServer::~HttpServer() {
 }
 
 void HttpServer::route(const std::string& method, const std::string& pattern, Handler handler, Access access) {
-  Route added{method, {}, std::move(handler), access};
+  Route added{method, pattern, {}, std::move(handler), access};
   for (std::string& part : split_path(options_.api_prefix + pattern)) {
     const bool parameter = part.size() > 2 && part.front() == '{' && part.back() == '}';
     added.segments.push_back({parameter ? part.substr(1, part.size() - 2) : std::move(part), parameter});
   }
   routes_.push_back(std::move(added));
+}
+
+std::vector<std::pair<std::string, std::string>> HttpServer::listed_routes() const {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const Route& route : routes_) out.emplace_back(route.method, route.pattern);
+  return out;
 }
 
 Status HttpServer::bind() {
@@ -230,6 +236,7 @@ void HttpServer::begin(httplib::Request& request) {
   record.method = request.method;
   record.path = request.path.substr(0, 200);
   record.client = request.remote_addr;
+  record.accepts_gzip = request.get_header_value("Accept-Encoding").find("gzip") != std::string::npos;
   // Compressing events or slicing answers is nothing an API client wants.
   request.headers.erase("Accept-Encoding");
   request.ranges.clear();

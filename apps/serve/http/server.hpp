@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "http/connection.hpp"
@@ -55,6 +56,8 @@ class HttpServer final : private httplib::Server {
     bool gate = true;
   };
   void route(const std::string& method, const std::string& pattern, Handler handler, Access access = {true, true});
+  // Methods and patterns, as they were given to route().
+  std::vector<std::pair<std::string, std::string>> listed_routes() const;
   void set_gate(Gate gate) { gate_ = std::move(gate); }
 
   // Opens the listening socket.
@@ -73,7 +76,7 @@ class HttpServer final : private httplib::Server {
     bool parameter = false;
   };
   struct Route {
-    std::string method;
+    std::string method, pattern;
     std::vector<Segment> segments;
     Handler handler;
     Access access;
