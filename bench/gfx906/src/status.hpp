@@ -1,5 +1,6 @@
-// Errors without exceptions for the gfx906 simulator: every fallible function returns Status or Result<T>.
-// The message names the thing, the field and the value, so that a tool can print it as it is.
+// Errors without exceptions for the gfx906 simulator: every fallible function returns Status or
+// Result<T>. The message names the thing, the field and the value, so that a tool can print it as
+// it is.
 #pragma once
 
 #include <optional>
@@ -16,7 +17,7 @@ enum class Code {
   kUnsupported,      // well-formed, but this simulator cannot do it (an unknown instruction)
   kOutOfMemory,
   kIo,
-  kFault,            // the kernel itself failed: a memory fault, a trap, an illegal register
+  kFault,  // the kernel itself failed: a memory fault, a trap, an illegal register
   kCancelled,
 };
 
@@ -38,7 +39,7 @@ class [[nodiscard]] Status {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}         // NOLINT(google-explicit-constructor)
+  Result(T value) : value_(std::move(value)) {}          // NOLINT(google-explicit-constructor)
   Result(Status status) : status_(std::move(status)) {}  // NOLINT(google-explicit-constructor)
   explicit operator bool() const { return value_.has_value(); }
   bool ok() const { return value_.has_value(); }

@@ -19,7 +19,8 @@ double seconds() {
 double cpu_seconds() {
   rusage r{};
   getrusage(RUSAGE_SELF, &r);
-  return static_cast<double>(r.ru_utime.tv_sec + r.ru_stime.tv_sec) + 1e-6 * static_cast<double>(r.ru_utime.tv_usec + r.ru_stime.tv_usec);
+  return static_cast<double>(r.ru_utime.tv_sec + r.ru_stime.tv_sec) +
+         1e-6 * static_cast<double>(r.ru_utime.tv_usec + r.ru_stime.tv_usec);
 }
 
 }  // namespace
@@ -35,7 +36,8 @@ int main(int argc, char** argv) {
     return 1;
   }
   const int rows = 4096, k16 = 256;
-  std::vector<uint8_t> w(static_cast<size_t>(rows) * k16 * 16), x(static_cast<size_t>(8) * k16 * 16);
+  std::vector<uint8_t> w(static_cast<size_t>(rows) * k16 * 16),
+      x(static_cast<size_t>(8) * k16 * 16);
   for (size_t i = 0; i < w.size(); ++i) w[i] = static_cast<uint8_t>(i * 7 + i / 13);
   for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<uint8_t>(i * 5 + 3);
   std::vector<int> y(static_cast<size_t>(rows) * 8);
@@ -63,10 +65,14 @@ int main(int argc, char** argv) {
       now = seconds();
     } while (now - begin < budget);
     const double cpu = cpu_seconds() - cpu_begin;
-    std::printf("%-12s %s, %u threads: %.1f M wave instructions/s, %.1f per second of processor time; %llu per run, %llu runs\n", name,
-                executor.isa(), options.threads, static_cast<double>(instructions) / (now - begin) * 1e-6,
-                static_cast<double>(instructions) / cpu * 1e-6, static_cast<unsigned long long>(instructions / runs),
-                static_cast<unsigned long long>(runs));
+    std::printf(
+        "%-12s %s, %u threads: %.1f M wave instructions/s, %.1f per second of processor time; %llu "
+        "per run, %llu runs\n",
+        name, executor.isa(), options.threads,
+        static_cast<double>(instructions) / (now - begin) * 1e-6,
+        static_cast<double>(instructions) / cpu * 1e-6,
+        static_cast<unsigned long long>(instructions / runs),
+        static_cast<unsigned long long>(runs));
   }
   return 0;
 }

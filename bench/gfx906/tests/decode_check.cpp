@@ -1,7 +1,8 @@
 // Compares this decoder with another disassembler over whole files.
 //   gfx906-decode-check FILE OBJDUMP-COMMAND...
-// FILE: a code object, fat binary or host program. OBJDUMP-COMMAND reads an ELF file given as its last argument and
-// prints LLVM's disassembly ("llvm-objdump -d --mcpu=gfx906"). Prints how many instructions agree; exit 1 if one differs.
+// FILE: a code object, fat binary or host program. OBJDUMP-COMMAND reads an ELF file given as its
+// last argument and prints LLVM's disassembly ("llvm-objdump -d --mcpu=gfx906"). Prints how many
+// instructions agree; exit 1 if one differs.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -82,7 +83,8 @@ int main(int argc, char** argv) {
   }
   void* map = mmap(nullptr, static_cast<size_t>(st.st_size), PROT_READ, MAP_PRIVATE, fd, 0);
   if (map == MAP_FAILED) return 2;
-  const auto blobs = gfx906::extract_code_objects({static_cast<const uint8_t*>(map), static_cast<size_t>(st.st_size)});
+  const auto blobs = gfx906::extract_code_objects(
+      {static_cast<const uint8_t*>(map), static_cast<size_t>(st.st_size)});
   if (!blobs) {
     std::fprintf(stderr, "%s: %s\n", argv[1], blobs.status().message().c_str());
     return 2;
@@ -92,8 +94,11 @@ int main(int argc, char** argv) {
   Counts c;
   const char* dir = std::getenv("GFX906_CHECK_DIR");  // a folder the command can see
   for (const gfx906::CodeObjectBlob& b : *blobs) {
-    const std::string path = std::string(dir ? dir : "/tmp") + "/gfx906-check-" + std::to_string(getpid()) + ".elf";
-    std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(b.bytes.data()), static_cast<std::streamsize>(b.bytes.size()));
+    const std::string path =
+        std::string(dir ? dir : "/tmp") + "/gfx906-check-" + std::to_string(getpid()) + ".elf";
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(b.bytes.data()),
+               static_cast<std::streamsize>(b.bytes.size()));
     const auto object = gfx906::CodeObject::load(b.bytes);
     if (!object) {
       std::fprintf(stderr, "%s: %s\n", b.target.c_str(), object.status().message().c_str());
@@ -101,15 +106,19 @@ int main(int argc, char** argv) {
     }
     ++c.objects;
     c.kernels += (*object)->kernels().size();
-    const char* inside = std::getenv("GFX906_CHECK_DIR_INSIDE");  // the same folder as the command names it
+    const char* inside =
+        std::getenv("GFX906_CHECK_DIR_INSIDE");  // the same folder as the command names it
     check_object(inside ? std::string(inside) + path.substr(path.rfind('/')) : path, command, c);
     unlink(path.c_str());
   }
-  std::printf("%llu code objects, %llu kernels, %llu instructions, %llu equal, %zu mnemonics differ\n",
-              static_cast<unsigned long long>(c.objects), static_cast<unsigned long long>(c.kernels),
-              static_cast<unsigned long long>(c.instructions), static_cast<unsigned long long>(c.same), c.differ.size());
+  std::printf(
+      "%llu code objects, %llu kernels, %llu instructions, %llu equal, %zu mnemonics differ\n",
+      static_cast<unsigned long long>(c.objects), static_cast<unsigned long long>(c.kernels),
+      static_cast<unsigned long long>(c.instructions), static_cast<unsigned long long>(c.same),
+      c.differ.size());
   for (const auto& [name, d] : c.differ) {
-    std::printf("  %s: %llu times, %s\n", name.c_str(), static_cast<unsigned long long>(d.first), d.second.c_str());
+    std::printf("  %s: %llu times, %s\n", name.c_str(), static_cast<unsigned long long>(d.first),
+                d.second.c_str());
   }
   return c.instructions == c.same ? 0 : 1;
 }

@@ -14,11 +14,14 @@ using gfx906_test::Args;
 namespace {
 
 // The code objects of the toolchains; a missing one is skipped.
-std::vector<std::string> files() { return {"kernels.co", "kernels-hip5.co"}; }
+std::vector<std::string> files() {
+  return {"kernels.co", "kernels-hip5.co"};
+}
 
 struct Kernels {
   std::shared_ptr<gfx906::CodeObject> object;
-  Dispatch dispatch(const char* name, std::array<uint32_t, 3> grid, std::array<uint32_t, 3> block) const {
+  Dispatch dispatch(const char* name, std::array<uint32_t, 3> grid,
+                    std::array<uint32_t, 3> block) const {
     Dispatch d;
     d.kernel = object->find_kernel(name);
     REQUIRE_MESSAGE(d.kernel, name);
@@ -52,7 +55,8 @@ TEST_CASE("axpy: bounds, division") {
   for_each_toolchain([](const Kernels& k) {
     const int n = 1000;
     std::vector<float> a(n), b(n), c(1024, -1.0f);
-    for (int i = 0; i < n; ++i) a[i] = 0.37f * static_cast<float>(i) - 100, b[i] = 1e3f / static_cast<float>(i + 1);
+    for (int i = 0; i < n; ++i)
+      a[i] = 0.37f * static_cast<float>(i) - 100, b[i] = 1e3f / static_cast<float>(i + 1);
     Dispatch d = k.dispatch("axpy", {1024, 1, 1}, {256, 1, 1});
     Args args;
     args.add(a.data()).add(b.data()).add(c.data()).add(n);
@@ -69,7 +73,8 @@ TEST_CASE("axpy: bounds, division") {
 TEST_CASE("integer dot products: wave shuffles, LDS tiles, barriers") {
   for_each_toolchain([](const Kernels& k) {
     const int rows = 256, k16 = 128;
-    std::vector<int8_t> w(static_cast<size_t>(rows) * k16 * 16), x(static_cast<size_t>(8) * k16 * 16);
+    std::vector<int8_t> w(static_cast<size_t>(rows) * k16 * 16),
+        x(static_cast<size_t>(8) * k16 * 16);
     for (size_t i = 0; i < w.size(); ++i) w[i] = static_cast<int8_t>(i * 7 + i / 13);
     for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<int8_t>(i * 5 + i / 3);
     std::vector<int> y(rows), y8(static_cast<size_t>(rows) * 8);
@@ -85,7 +90,8 @@ TEST_CASE("integer dot products: wave shuffles, LDS tiles, barriers") {
     for (int r = 0; r < rows; ++r) {
       for (int c = 0; c < 8; ++c) {
         int s = 0;
-        for (int i = 0; i < k16 * 16; ++i) s += w[static_cast<size_t>(r) * k16 * 16 + i] * x[static_cast<size_t>(c) * k16 * 16 + i];
+        for (int i = 0; i < k16 * 16; ++i)
+          s += w[static_cast<size_t>(r) * k16 * 16 + i] * x[static_cast<size_t>(c) * k16 * 16 + i];
         if (c == 0) REQUIRE(y[r] == s);
         REQUIRE(y8[static_cast<size_t>(r) * 8 + c] == s);
       }
@@ -227,10 +233,12 @@ TEST_CASE("library math: f64 division, square root, sine, exponential; f32 likew
     e.kernarg = fargs.bytes;
     run_ok(e);
     for (size_t i = 0; i < 64; ++i) {
-      const double want = a[i] / b[i] + std::sqrt(a[i]) + std::sin(b[i]) + std::exp(-a[i]) + std::fmod(a[i], b[i]);
+      const double want =
+          a[i] / b[i] + std::sqrt(a[i]) + std::sin(b[i]) + std::exp(-a[i]) + std::fmod(a[i], b[i]);
       CHECK(c[i] == doctest::Approx(want).epsilon(1e-14));
       const double x = fa[i], y = fb[i];
-      const double fwant = x / y + std::sqrt(x) + std::sin(y) + std::exp(-x) + std::log(x) + std::pow(x, y) + std::tanh(y);
+      const double fwant = x / y + std::sqrt(x) + std::sin(y) + std::exp(-x) + std::log(x) +
+                           std::pow(x, y) + std::tanh(y);
       CHECK(fc[i] == doctest::Approx(fwant).epsilon(2e-6));
     }
   });
@@ -258,7 +266,10 @@ TEST_CASE("faults are errors that name kernel, instruction and line") {
 namespace {
 struct Counting : gfx906::Observer {
   uint64_t instructions = 0, groups = 0, loads = 0, stores = 0, barriers = 0, ends = 0, lds = 0;
-  void on_group_begin(const Dispatch&, const gfx906::GroupId&, uint32_t, std::span<uint8_t>) override { ++groups; }
+  void on_group_begin(const Dispatch&, const gfx906::GroupId&, uint32_t,
+                      std::span<uint8_t>) override {
+    ++groups;
+  }
   void on_instruction(const gfx906::InstEvent&) override { ++instructions; }
   uint64_t on_memory(const gfx906::InstEvent&, gfx906::MemAccess& m) override {
     loads += m.load;

@@ -1,4 +1,5 @@
-// LDS, global, flat, scratch, buffer and scalar memory instructions, atomics, scalar arithmetic; the coverage list.
+// LDS, global, flat, scratch, buffer and scalar memory instructions, atomics, scalar arithmetic;
+// the coverage list.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
@@ -36,11 +37,14 @@ struct Machine : LaneMachine {
     wave().write64(kFlatScratch, reinterpret_cast<uint64_t>(scratch.data()));
   }
   void ds(Op op, uint32_t dst, uint32_t addr, uint32_t d0, uint32_t d1, uint32_t offset) {
-    REQUIRE(run({0xd8000000u | code(Format::DS, op) << 17 | offset, addr | d0 << 8 | d1 << 16 | dst << 24}));
+    REQUIRE(run({0xd8000000u | code(Format::DS, op) << 17 | offset,
+                 addr | d0 << 8 | d1 << 16 | dst << 24}));
   }
-  void flat(Format f, Op op, uint32_t dst, uint32_t addr, uint32_t data, uint32_t saddr, int offset, bool glc = false) {
+  void flat(Format f, Op op, uint32_t dst, uint32_t addr, uint32_t data, uint32_t saddr, int offset,
+            bool glc = false) {
     const uint32_t seg = f == Format::FLAT ? 0 : f == Format::SCRATCH ? 1 : 2;
-    REQUIRE(run({0xdc000000u | code(f, op) << 18 | (glc ? 1u << 16 : 0) | seg << 14 | (static_cast<uint32_t>(offset) & 0x1fff),
+    REQUIRE(run({0xdc000000u | code(f, op) << 18 | (glc ? 1u << 16 : 0) | seg << 14 |
+                     (static_cast<uint32_t>(offset) & 0x1fff),
                  addr | data << 8 | saddr << 16 | dst << 24}));
   }
   uint32_t lds32(uint32_t at) {
@@ -56,7 +60,8 @@ TEST_CASE("every mnemonic of the coverage list has a handler") {
   std::ifstream list(gfx906_test::data_dir() + "/mnemonics.txt");
   REQUIRE(list.good());
   Inst none;
-  none.info = find_opcode(Format::SOP1, 31);  // s_rfe_b64: returns from a trap handler, of which there is none
+  none.info = find_opcode(Format::SOP1,
+                          31);  // s_rfe_b64: returns from a trap handler, of which there is none
   none.op = Op::s_rfe_b64;
   none.format = Format::SOP1;
   bind(none);
@@ -105,7 +110,9 @@ TEST_CASE("LDS reads and writes of every width, two at a time, halves, out of ra
   m.ds(Op::ds_write2st64_b32, 0, 1, 20, 21, 0 | 4 << 8);
   REQUIRE(m.lds32(16 * 5) == m.v(20)[5]);
   REQUIRE(m.lds32(16 * 5 + 4 * 64 * 4) == m.v(21)[5]);
-  for (int l = 0; l < 64; ++l) m.v(2)[l] = static_cast<uint32_t>(l) * 2, m.v(50)[l] = 0xaaaa5555, m.v(51)[l] = 0x8000u + static_cast<uint32_t>(l);
+  for (int l = 0; l < 64; ++l)
+    m.v(2)[l] = static_cast<uint32_t>(l) * 2, m.v(50)[l] = 0xaaaa5555,
+    m.v(51)[l] = 0x8000u + static_cast<uint32_t>(l);
   m.ds(Op::ds_write_b16, 0, 2, 51, 0, 0);
   m.ds(Op::ds_read_i16, 52, 2, 0, 0, 0);
   m.ds(Op::ds_read_u16_d16_hi, 50, 2, 0, 0, 0);
@@ -131,19 +138,28 @@ TEST_CASE("LDS atomics: each returns what was there, lanes in order") {
       {Op::ds_rsub_rtn_u32, 5, [](uint32_t o, uint32_t d) { return d - o; }},
       {Op::ds_inc_rtn_u32, 5, [](uint32_t o, uint32_t d) { return o >= d ? 0 : o + 1; }},
       {Op::ds_dec_rtn_u32, 5, [](uint32_t o, uint32_t d) { return o == 0 || o > d ? d : o - 1; }},
-      {Op::ds_min_rtn_i32, 5, [](uint32_t o, uint32_t d) { return static_cast<int32_t>(o) < static_cast<int32_t>(d) ? o : d; }},
+      {Op::ds_min_rtn_i32, 5,
+       [](uint32_t o, uint32_t d) {
+         return static_cast<int32_t>(o) < static_cast<int32_t>(d) ? o : d;
+       }},
       {Op::ds_max_rtn_u32, 5, [](uint32_t o, uint32_t d) { return o > d ? o : d; }},
       {Op::ds_and_rtn_b32, ~0u, [](uint32_t o, uint32_t d) { return o & d; }},
       {Op::ds_or_rtn_b32, 0, [](uint32_t o, uint32_t d) { return o | d; }},
       {Op::ds_xor_rtn_b32, 9, [](uint32_t o, uint32_t d) { return o ^ d; }},
       {Op::ds_wrxchg_rtn_b32, 9, [](uint32_t, uint32_t d) { return d; }},
-      {Op::ds_add_rtn_f32, 0x3f800000, [](uint32_t o, uint32_t d) { return std::bit_cast<uint32_t>(std::bit_cast<float>(o) + std::bit_cast<float>(d)); }},
+      {Op::ds_add_rtn_f32, 0x3f800000,
+       [](uint32_t o, uint32_t d) {
+         return std::bit_cast<uint32_t>(std::bit_cast<float>(o) + std::bit_cast<float>(d));
+       }},
   };
   Values values(1);
   for (const Case& c : cases) {
     Machine m;
     const uint64_t exec = values.any();
-    for (int l = 0; l < 64; ++l) m.v(1)[l] = 64 + 4 * (static_cast<uint32_t>(l) % 3), m.v(2)[l] = c.op == Op::ds_add_rtn_f32 ? std::bit_cast<uint32_t>(static_cast<float>(l)) : values.u32();
+    for (int l = 0; l < 64; ++l)
+      m.v(1)[l] = 64 + 4 * (static_cast<uint32_t>(l) % 3),
+      m.v(2)[l] = c.op == Op::ds_add_rtn_f32 ? std::bit_cast<uint32_t>(static_cast<float>(l))
+                                             : values.u32();
     std::map<uint32_t, uint32_t> memory;
     for (uint32_t k = 0; k < 3; ++k) {
       memory[64 + 4 * k] = c.start;
@@ -160,7 +176,8 @@ TEST_CASE("LDS atomics: each returns what was there, lanes in order") {
     for (const auto& [at, x] : memory) REQUIRE(m.lds32(at) == x);
   }
   Machine m;  // compare and swap: the comparand comes first
-  for (int l = 0; l < 64; ++l) m.v(1)[l] = 0, m.v(2)[l] = static_cast<uint32_t>(l), m.v(3)[l] = static_cast<uint32_t>(l) + 1;
+  for (int l = 0; l < 64; ++l)
+    m.v(1)[l] = 0, m.v(2)[l] = static_cast<uint32_t>(l), m.v(3)[l] = static_cast<uint32_t>(l) + 1;
   m.ds(Op::ds_cmpst_rtn_b32, 4, 1, 2, 3, 0);
   CHECK(m.lds32(0) == 64);
 }
@@ -170,7 +187,9 @@ TEST_CASE("lane exchange through LDS hardware") {
   for (int round = 0; round < 50; ++round) {
     Machine m;
     const uint64_t exec = round % 2 ? values.any() : ~0ull;
-    for (int l = 0; l < 64; ++l) m.v(1)[l] = static_cast<uint32_t>(values.any()), m.v(2)[l] = values.u32(), m.v(10)[l] = m.v(11)[l] = m.v(12)[l] = 77;
+    for (int l = 0; l < 64; ++l)
+      m.v(1)[l] = static_cast<uint32_t>(values.any()), m.v(2)[l] = values.u32(),
+      m.v(10)[l] = m.v(11)[l] = m.v(12)[l] = 77;
     m.set_exec(exec);
     const uint32_t mask = static_cast<uint32_t>(values.any()) & 0x7fff;
     m.ds(Op::ds_bpermute_b32, 10, 1, 2, 0, 4);
@@ -185,7 +204,9 @@ TEST_CASE("lane exchange through LDS hardware") {
       const uint32_t from = (m.v(1)[l] + 4) / 4 % 64;
       REQUIRE(m.v(10)[l] == (on ? (exec >> from & 1 ? m.v(2)[from] : 0) : 77));
       REQUIRE(m.v(11)[l] == (on ? sent[static_cast<size_t>(l)] : 77));
-      const uint32_t s = (static_cast<uint32_t>(l) & 32) | ((((static_cast<uint32_t>(l) & 31) & (mask & 31)) | (mask >> 5 & 31)) ^ (mask >> 10));
+      const uint32_t s =
+          (static_cast<uint32_t>(l) & 32) |
+          ((((static_cast<uint32_t>(l) & 31) & (mask & 31)) | (mask >> 5 & 31)) ^ (mask >> 10));
       REQUIRE(m.v(12)[l] == (on ? (exec >> s & 1 ? m.v(2)[s] : 0) : 77));
     }
   }
@@ -194,7 +215,8 @@ TEST_CASE("lane exchange through LDS hardware") {
 TEST_CASE("global, flat and scratch memory reach the same bytes") {
   Machine m;
   std::vector<uint32_t> memory(64 * 8);
-  for (size_t i = 0; i < memory.size(); ++i) memory[i] = 0x80000000u + static_cast<uint32_t>(i) * 0x01010101u;
+  for (size_t i = 0; i < memory.size(); ++i)
+    memory[i] = 0x80000000u + static_cast<uint32_t>(i) * 0x01010101u;
   for (int l = 0; l < 64; ++l) {
     m.set64(2, l, reinterpret_cast<uint64_t>(&memory[static_cast<size_t>(l) * 8]) + 16);
     m.v(4)[l] = static_cast<uint32_t>(l) * 32;
@@ -213,10 +235,14 @@ TEST_CASE("global, flat and scratch memory reach the same bytes") {
   }
   m.set_exec(0x5555555555555555ull);
   m.flat(Format::GLOBAL, Op::global_store_dwordx2, 0, 2, 14, 0x7f, -16);
-  for (size_t l = 0; l < 64; ++l) REQUIRE(memory[l * 8] == (l % 2 ? 0x80000000u + static_cast<uint32_t>(l * 8) * 0x01010101u : m.v(14)[l]));
+  for (size_t l = 0; l < 64; ++l)
+    REQUIRE(memory[l * 8] ==
+            (l % 2 ? 0x80000000u + static_cast<uint32_t>(l * 8) * 0x01010101u : m.v(14)[l]));
   m.set_exec(~0ull);
   // Scratch: by its own instructions, by a flat pointer and by the buffer resource of the ABI.
-  for (int l = 0; l < 64; ++l) m.v(20)[l] = 8, m.v(21)[l] = 0xc0de0000u + static_cast<uint32_t>(l), m.set64(22, l, kPrivateAperture | 12);
+  for (int l = 0; l < 64; ++l)
+    m.v(20)[l] = 8, m.v(21)[l] = 0xc0de0000u + static_cast<uint32_t>(l),
+    m.set64(22, l, kPrivateAperture | 12);
   m.flat(Format::SCRATCH, Op::scratch_store_dword, 0, 20, 21, 0x7f, 4);
   m.flat(Format::FLAT, Op::flat_load_dword, 24, 22, 0, 0, 0);
   const uint64_t base = reinterpret_cast<uint64_t>(m.scratch.data());
@@ -224,7 +250,8 @@ TEST_CASE("global, flat and scratch memory reach the same bytes") {
   m.wave().sgpr[9] = static_cast<uint32_t>(base >> 32) | 1u << 31;
   m.wave().sgpr[10] = ~0u;
   m.wave().sgpr[11] = 1u << 19 | 3u << 21 | 1u << 23;
-  REQUIRE(m.run({0xe0000000u | code(Format::MUBUF, Op::buffer_load_dword) << 18 | 1u << 12 | 4, 20 | 25 << 8 | 2 << 16 | 128u << 24}));
+  REQUIRE(m.run({0xe0000000u | code(Format::MUBUF, Op::buffer_load_dword) << 18 | 1u << 12 | 4,
+                 20 | 25 << 8 | 2 << 16 | 128u << 24}));
   for (int l = 0; l < 64; ++l) {
     REQUIRE(m.v(24)[l] == 0xc0de0000u + static_cast<uint32_t>(l));
     REQUIRE(m.v(25)[l] == m.v(24)[l]);
@@ -244,7 +271,8 @@ TEST_CASE("buffer memory: strides, bounds, loads straight to LDS") {
   m.wave().sgpr[9] = static_cast<uint32_t>(base >> 32) & 0xffff;
   m.wave().sgpr[10] = 40 * 4;  // raw: bytes
   m.wave().sgpr[11] = 0x00027000;
-  for (int l = 0; l < 64; ++l) m.v(1)[l] = static_cast<uint32_t>(l) * 4, m.v(2)[l] = static_cast<uint32_t>(l);
+  for (int l = 0; l < 64; ++l)
+    m.v(1)[l] = static_cast<uint32_t>(l) * 4, m.v(2)[l] = static_cast<uint32_t>(l);
   const uint32_t load = 0xe0000000u | code(Format::MUBUF, Op::buffer_load_dword) << 18;
   REQUIRE(m.run({load | 1u << 12, 1 | 10 << 8 | 2 << 16 | 128u << 24}));
   for (uint32_t l = 0; l < 64; ++l) REQUIRE(m.v(10)[l] == (l < 40 ? l + 1 : 0));
@@ -262,13 +290,16 @@ TEST_CASE("buffer memory: strides, bounds, loads straight to LDS") {
 TEST_CASE("global atomics") {
   Machine m;
   std::vector<uint64_t> memory(4, 100);
-  for (int l = 0; l < 64; ++l) m.set64(2, l, reinterpret_cast<uint64_t>(&memory[static_cast<size_t>(l) % 4])), m.set64(4, l, 1), m.set64(6, l, static_cast<uint64_t>(l));
+  for (int l = 0; l < 64; ++l)
+    m.set64(2, l, reinterpret_cast<uint64_t>(&memory[static_cast<size_t>(l) % 4])),
+        m.set64(4, l, 1), m.set64(6, l, static_cast<uint64_t>(l));
   m.flat(Format::GLOBAL, Op::global_atomic_add_x2, 10, 2, 4, 0x7f, 0, true);
   for (int l = 0; l < 64; ++l) REQUIRE(m.v64(10, l) == 100 + static_cast<uint64_t>(l) / 4);
   CHECK(memory[3] == 116);
   m.flat(Format::GLOBAL, Op::global_atomic_umax, 0, 2, 6, 0x7f, 0);
   CHECK(memory[3] == 116);
-  for (int l = 0; l < 64; ++l) m.v(4)[l] = 500 + static_cast<uint32_t>(l), m.v(5)[l] = 116;  // data, then comparand
+  for (int l = 0; l < 64; ++l)
+    m.v(4)[l] = 500 + static_cast<uint32_t>(l), m.v(5)[l] = 116;  // data, then comparand
   m.flat(Format::GLOBAL, Op::global_atomic_cmpswap, 12, 2, 4, 0x7f, 0, true);
   CHECK(memory[2] == 502);
   CHECK(m.v(12)[2] == 116);
@@ -282,7 +313,8 @@ TEST_CASE("scalar memory and arithmetic") {
   for (size_t i = 0; i < 32; ++i) memory[i] = static_cast<uint32_t>(i * i);
   w.write64(10, reinterpret_cast<uint64_t>(memory.data()) + 32);
   const auto smem = [&](Op op, uint32_t data, int offset) {
-    REQUIRE(m.run({0xc0000000u | code(Format::SMEM, op) << 18 | 1u << 17 | data << 6 | 5, static_cast<uint32_t>(offset) & 0x1fffff}));
+    REQUIRE(m.run({0xc0000000u | code(Format::SMEM, op) << 18 | 1u << 17 | data << 6 | 5,
+                   static_cast<uint32_t>(offset) & 0x1fffff}));
   };
   smem(Op::s_load_dwordx8, 20, -16);
   for (uint32_t k = 0; k < 8; ++k) CHECK(w.sgpr[20 + k] == memory[4 + k]);

@@ -1,5 +1,6 @@
-// What each VALU operation computes, one lane at a time, written from the ISA's description and independent of the
-// simulator's lane loops: integers by wide arithmetic, floats by a wider type and one explicit rounding.
+// What each VALU operation computes, one lane at a time, written from the ISA's description and
+// independent of the simulator's lane loops: integers by wide arithmetic, floats by a wider type
+// and one explicit rounding.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +19,16 @@ struct Lane {
 };
 struct Want {
   uint64_t value = 0;
-  bool out = false;       // carry out or comparison
-  double tolerance = 0;   // relative; 0: all bits must agree
+  bool out = false;      // carry out or comparison
+  double tolerance = 0;  // relative; 0: all bits must agree
 };
 using Reference = std::function<Want(const Lane&)>;
 
 // By mnemonic without encoding suffix ("v_add_f32").
 const std::map<std::string, Reference>& references();
+
+// Adds the integer and packed operations; the packed f16 ones build on the plain ones in the table.
+void add_integer_references(std::map<std::string, Reference>& table);
 
 float as_f32(uint64_t v);
 double as_f64(uint64_t v);

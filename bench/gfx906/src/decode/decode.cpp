@@ -44,7 +44,9 @@ const Index& index() {
   return table;
 }
 
-constexpr uint32_t bits(uint32_t w, int lo, int n) { return (w >> lo) & ((1u << n) - 1); }
+constexpr uint32_t bits(uint32_t w, int lo, int n) {
+  return (w >> lo) & ((1u << n) - 1);
+}
 
 // How a constant is widened for an operand: the ISA's inline floats depend on the operand's type.
 enum class Type : uint8_t { kB32, kB64, kF16, kF64, kPacked };
@@ -64,10 +66,14 @@ Type operand_type(const Inst& i, int s) {
   if (width == 2) return name.find("f64") != name.npos ? Type::kF64 : Type::kB64;
   // A conversion's operand type is the last part of its name; ldexp's second operand is an integer.
   if (name.starts_with("v_ldexp") && s == 1) return name.ends_with("f16") ? Type::kF16 : Type::kB32;
-  if (name.starts_with("v_cvt_")) return name.ends_with("_f16") || name.ends_with("16") ? Type::kF16 : Type::kB32;
-  if (name.starts_with("v_cmp_class_f16") || name.starts_with("v_cmpx_class_f16")) return Type::kF16;
-  if (name.starts_with("v_mad_u32_u16") || name.starts_with("v_mad_i32_i16")) return s < 2 ? Type::kF16 : Type::kB32;
-  if (name.ends_with("_f16") || name.ends_with("_u16") || name.ends_with("_i16") || name.ends_with("_b16")) {
+  if (name.starts_with("v_cvt_"))
+    return name.ends_with("_f16") || name.ends_with("16") ? Type::kF16 : Type::kB32;
+  if (name.starts_with("v_cmp_class_f16") || name.starts_with("v_cmpx_class_f16"))
+    return Type::kF16;
+  if (name.starts_with("v_mad_u32_u16") || name.starts_with("v_mad_i32_i16"))
+    return s < 2 ? Type::kF16 : Type::kB32;
+  if (name.ends_with("_f16") || name.ends_with("_u16") || name.ends_with("_i16") ||
+      name.ends_with("_b16")) {
     return Type::kF16;
   }
   return Type::kB32;
@@ -76,11 +82,13 @@ Type operand_type(const Inst& i, int s) {
 // The value of inline constant `code` (128-248) for an operand of the type.
 uint64_t inline_constant(uint32_t code, Type type) {
   if (code >= 128 && code <= 208) {
-    const int64_t v = code <= 192 ? static_cast<int64_t>(code) - 128 : 192 - static_cast<int64_t>(code);
+    const int64_t v =
+        code <= 192 ? static_cast<int64_t>(code) - 128 : 192 - static_cast<int64_t>(code);
     return static_cast<uint64_t>(v);
   }
   static constexpr double kValue[] = {0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 4.0, -4.0};
-  static constexpr uint16_t kHalf[] = {0x3800, 0xB800, 0x3C00, 0xBC00, 0x4000, 0xC000, 0x4400, 0xC400, 0x3118};
+  static constexpr uint16_t kHalf[] = {0x3800, 0xB800, 0x3C00, 0xBC00, 0x4000,
+                                       0xC000, 0x4400, 0xC400, 0x3118};
   const bool inv_2pi = code == 248;
   if (type == Type::kF64 || type == Type::kB64) {
     return inv_2pi ? 0x3fc45f306dc9c882ull : std::bit_cast<uint64_t>(kValue[code - 240]);
@@ -109,31 +117,59 @@ bool set_source(Inst& i, int s, uint32_t code, uint8_t width, uint32_t next_word
     return true;
   }
   switch (code) {
-    case 235: o.kind = OperandKind::kConstant; i.constant[s] = kSharedAperture; break;
-    case 236: o.kind = OperandKind::kConstant; i.constant[s] = kSharedAperture | 0xffffffffu; break;
-    case 237: o.kind = OperandKind::kConstant; i.constant[s] = kPrivateAperture; break;
-    case 238: o.kind = OperandKind::kConstant; i.constant[s] = kPrivateAperture | 0xffffffffu; break;
-    case 239: o.kind = OperandKind::kConstant; i.constant[s] = 0; break;  // POPS exiting wave id: no graphics here
-    case 251: case 252: case 253: o.kind = OperandKind::kStatus; break;
-    case 254: o.kind = OperandKind::kLdsDirect; break;
+    case 235:
+      o.kind = OperandKind::kConstant;
+      i.constant[s] = kSharedAperture;
+      break;
+    case 236:
+      o.kind = OperandKind::kConstant;
+      i.constant[s] = kSharedAperture | 0xffffffffu;
+      break;
+    case 237:
+      o.kind = OperandKind::kConstant;
+      i.constant[s] = kPrivateAperture;
+      break;
+    case 238:
+      o.kind = OperandKind::kConstant;
+      i.constant[s] = kPrivateAperture | 0xffffffffu;
+      break;
+    case 239:
+      o.kind = OperandKind::kConstant;
+      i.constant[s] = 0;
+      break;  // POPS exiting wave id: no graphics here
+    case 251:
+    case 252:
+    case 253:
+      o.kind = OperandKind::kStatus;
+      break;
+    case 254:
+      o.kind = OperandKind::kLdsDirect;
+      break;
     case 255:
       o.kind = OperandKind::kConstant;
       i.has_literal = true;
       i.literal = next_word;
       i.words = 2;
-      i.constant[s] = type == Type::kF64   ? static_cast<uint64_t>(next_word) << 32
-                      : type == Type::kB64 ? static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(next_word)))
-                                           : next_word;
+      i.constant[s] =
+          type == Type::kF64 ? static_cast<uint64_t>(next_word) << 32
+          : type == Type::kB64
+              ? static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(next_word)))
+              : next_word;
       break;
-    default: return false;
+    default:
+      return false;
   }
   // A 32-bit operand reads the high half of an aperture: its base is a multiple of 4 GiB.
   if (width == 1 && code >= 235 && code <= 238) i.constant[s] >>= 32;
   return true;
 }
 
-Operand scalar(uint32_t n, uint8_t width) { return {OperandKind::kSgpr, width, static_cast<uint16_t>(n)}; }
-Operand vector(uint32_t n, uint8_t width) { return {OperandKind::kVgpr, width, static_cast<uint16_t>(n)}; }
+Operand scalar(uint32_t n, uint8_t width) {
+  return {OperandKind::kSgpr, width, static_cast<uint16_t>(n)};
+}
+Operand vector(uint32_t n, uint8_t width) {
+  return {OperandKind::kVgpr, width, static_cast<uint16_t>(n)};
+}
 
 bool start(Inst& i, Format format, uint32_t opcode) {
   i.info = find_opcode(format, opcode);
@@ -233,8 +269,9 @@ void decode_dpp(Inst& i, uint32_t x, uint32_t& src0) {
 }
 
 bool dpp_ctrl_known(uint32_t c) {
-  return c < 0x100 || (c > 0x100 && c < 0x110) || (c > 0x110 && c < 0x120) || (c > 0x120 && c < 0x130) ||
-         c == 0x130 || c == 0x134 || c == 0x138 || c == 0x13c || (c >= 0x140 && c <= 0x143);
+  return c < 0x100 || (c > 0x100 && c < 0x110) || (c > 0x110 && c < 0x120) ||
+         (c > 0x120 && c < 0x130) || c == 0x130 || c == 0x134 || c == 0x138 || c == 0x13c ||
+         (c >= 0x140 && c <= 0x143);
 }
 
 bool decode_vop12c(Inst& i, uint32_t w, uint32_t next) {
@@ -261,7 +298,8 @@ bool decode_vop12c(Inst& i, uint32_t w, uint32_t next) {
   if (o.src[0] && !set_source(i, 0, src0, o.src[0], next)) return false;
   if (!vop1 && !set_source(i, 1, src1, o.src[1], next)) return false;
   // The two forms with an embedded constant: madmk puts it in the middle, madak last.
-  if (i.op == Op::v_madmk_f32 || i.op == Op::v_madmk_f16 || i.op == Op::v_madak_f32 || i.op == Op::v_madak_f16) {
+  if (i.op == Op::v_madmk_f32 || i.op == Op::v_madmk_f16 || i.op == Op::v_madak_f32 ||
+      i.op == Op::v_madak_f16) {
     const bool mk = i.op == Op::v_madmk_f32 || i.op == Op::v_madmk_f16;
     i.words = 2;
     i.literal = next;
@@ -276,7 +314,8 @@ bool decode_vop12c(Inst& i, uint32_t w, uint32_t next) {
 
 bool decode_vop3(Inst& i, uint32_t w, uint32_t x) {
   const bool packed = w >> 23 == 0b110100111;
-  if (!start(i, packed ? Format::VOP3P : Format::VOP3, packed ? bits(w, 16, 7) : bits(w, 16, 10))) return false;
+  if (!start(i, packed ? Format::VOP3P : Format::VOP3, packed ? bits(w, 16, 7) : bits(w, 16, 10)))
+    return false;
   i.words = 2;
   const OpInfo& o = *i.info;
   const bool compare = o.flags & kDstSgpr && o.opcode < 256 && !packed;
@@ -335,11 +374,14 @@ bool decode_ds(Inst& i, uint32_t w, uint32_t x) {
   return true;
 }
 
-bool is_atomic_code(uint32_t opcode) { return opcode >= 64; }
+bool is_atomic_code(uint32_t opcode) {
+  return opcode >= 64;
+}
 
 bool decode_buffer(Inst& i, uint32_t w, uint32_t x) {
   const bool typed = w >> 26 == 0b111010;
-  if (!start(i, typed ? Format::MTBUF : Format::MUBUF, typed ? bits(w, 15, 4) : bits(w, 18, 7))) return false;
+  if (!start(i, typed ? Format::MTBUF : Format::MUBUF, typed ? bits(w, 15, 4) : bits(w, 18, 7)))
+    return false;
   i.words = 2;
   i.imm = static_cast<int32_t>(bits(w, 0, 12));
   i.offen = bits(w, 12, 1);
@@ -405,12 +447,19 @@ bool decode_any(Inst& i, uint32_t w, uint32_t x, bool have_next) {
   if (w >> 30 == 2) return decode_sop(i, w, x);
   if (!have_next) return false;
   switch (w >> 26) {
-    case 0b110000: return decode_smem(i, w, x);
-    case 0b110100: return decode_vop3(i, w, x);
-    case 0b110110: return decode_ds(i, w, x);
-    case 0b110111: return decode_flat(i, w, x);
-    case 0b111000: case 0b111010: return decode_buffer(i, w, x);
-    default: return false;
+    case 0b110000:
+      return decode_smem(i, w, x);
+    case 0b110100:
+      return decode_vop3(i, w, x);
+    case 0b110110:
+      return decode_ds(i, w, x);
+    case 0b110111:
+      return decode_flat(i, w, x);
+    case 0b111000:
+    case 0b111010:
+      return decode_buffer(i, w, x);
+    default:
+      return false;
   }
 }
 
@@ -421,7 +470,9 @@ const OpInfo* find_opcode(Format format, uint32_t opcode) {
   return index().by_code[static_cast<size_t>(format)][opcode];
 }
 
-std::string_view mnemonic(Op op) { return kNames[static_cast<size_t>(op)]; }
+std::string_view mnemonic(Op op) {
+  return kNames[static_cast<size_t>(op)];
+}
 
 Op find_mnemonic(std::string_view name) {
   const auto it = index().by_name.find(name);
@@ -438,10 +489,13 @@ Inst decode_one(const uint32_t* words, uint32_t available) {
 }
 
 bool is_branch(const Inst& i) {
-  return (i.format == Format::SOPP && (i.op == Op::s_branch || mnemonic(i.op).starts_with("s_cbranch"))) ||
+  return (i.format == Format::SOPP &&
+          (i.op == Op::s_branch || mnemonic(i.op).starts_with("s_cbranch"))) ||
          i.op == Op::s_call_b64;
 }
 
-bool is_terminator(const Inst& i) { return mnemonic(i.op).starts_with("s_endpgm"); }
+bool is_terminator(const Inst& i) {
+  return mnemonic(i.op).starts_with("s_endpgm");
+}
 
 }  // namespace gfx906

@@ -25,7 +25,8 @@ Program::Program(CodeObject& owner, std::string name, uint64_t base, uint64_t by
   for (Inst& i : insts_) {
     if (i.info && is_branch(i)) {
       const int64_t to = static_cast<int64_t>(i.offset / 4) + 1 + i.imm;
-      if (to >= 0 && to < count && index_of_word_[to] != ~0u) i.target = static_cast<int32_t>(index_of_word_[to]);
+      if (to >= 0 && to < count && index_of_word_[to] != ~0u)
+        i.target = static_cast<int32_t>(index_of_word_[to]);
     }
     const bool vector = i.format >= Format::VOP1 && i.format <= Format::VOP3P;
     for (int s = 0; vector && s < 3; ++s) {
@@ -34,7 +35,8 @@ Program::Program(CodeObject& owner, std::string name, uint64_t base, uint64_t by
     bind(i);
     if (i.target >= 0) i.core = &insts_[static_cast<size_t>(i.target)];
     for (const Operand& o : {i.dst, i.src[0], i.src[1], i.src[2]}) {
-      if (o.is_vgpr()) max_vgpr_ = std::max<uint32_t>(max_vgpr_, o.index + std::max<uint32_t>(o.width, 1));
+      if (o.is_vgpr())
+        max_vgpr_ = std::max<uint32_t>(max_vgpr_, o.index + std::max<uint32_t>(o.width, 1));
     }
   }
 }

@@ -16,17 +16,22 @@ class CodeObject;
 
 class Program {
  public:
-  // Decodes `bytes` bytes of code at host address `base` and binds each instruction to its handler. Instructions that
-  // are unknown decode to one word with info == nullptr; running into one is the error, not their presence.
+  // Decodes `bytes` bytes of code at host address `base` and binds each instruction to its handler.
+  // Instructions that are unknown decode to one word with info == nullptr; running into one is the
+  // error, not their presence.
   Program(CodeObject& owner, std::string name, uint64_t base, uint64_t bytes);
 
   const std::string& name() const { return name_; }
   CodeObject& owner() const { return *owner_; }
   uint64_t base() const { return base_; }
   uint64_t size() const { return bytes_; }
-  const std::vector<Inst>& insts() const { return insts_; }  // the last one is a guard: it reports running off the end
+  const std::vector<Inst>& insts() const {
+    return insts_;
+  }  // the last one is a guard: it reports running off the end
   uint64_t address_of(const Inst& i) const { return base_ + i.offset; }
-  uint32_t max_vgpr() const { return max_vgpr_; }  // one more than the highest vector register it names
+  uint32_t max_vgpr() const {
+    return max_vgpr_;
+  }  // one more than the highest vector register it names
   // The instruction that starts at the address; nullptr when none does.
   const Inst* at(uint64_t address) const;
 

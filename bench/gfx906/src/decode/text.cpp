@@ -38,37 +38,52 @@ std::string scalar_name(uint32_t n, uint32_t width) {
 // A literal that could have been an inline constant is printed like one.
 std::string literal_name(const Inst& i, int s) {
   const auto v = static_cast<int32_t>(i.literal);
-  const bool embedded = i.format == Format::VOP2 && i.src[s].index == 255 && i.info->src[2] == 0 && s == 2;
+  const bool embedded =
+      i.format == Format::VOP2 && i.src[s].index == 255 && i.info->src[2] == 0 && s == 2;
   if (!embedded && i.src[s].width == 1 && v >= -16 && v <= 64) return std::to_string(v);
   return hex(i.literal);
 }
 
 std::string constant_name(const Inst& i, int s) {
   const uint32_t code = i.src[s].index;
-  static constexpr const char* kFloats[] = {"0.5", "-0.5", "1.0", "-1.0", "2.0", "-2.0", "4.0", "-4.0"};
+  static constexpr const char* kFloats[] = {"0.5", "-0.5", "1.0", "-1.0",
+                                            "2.0", "-2.0", "4.0", "-4.0"};
   if (code >= 128 && code <= 192) return std::to_string(code - 128);
   if (code > 192 && code <= 208) return std::to_string(192 - static_cast<int>(code));
   if (code >= 240 && code <= 247) return kFloats[code - 240];
   switch (code) {
-    case 248: return i.constant[s] >> 32 ? "0.15915494309189532" : "0.15915494";
-    case 235: return "src_shared_base";
-    case 236: return "src_shared_limit";
-    case 237: return "src_private_base";
-    case 238: return "src_private_limit";
-    case 239: return "src_pops_exiting_wave_id";
-    default: return literal_name(i, s);
+    case 248:
+      return i.constant[s] >> 32 ? "0.15915494309189532" : "0.15915494";
+    case 235:
+      return "src_shared_base";
+    case 236:
+      return "src_shared_limit";
+    case 237:
+      return "src_private_base";
+    case 238:
+      return "src_private_limit";
+    case 239:
+      return "src_pops_exiting_wave_id";
+    default:
+      return literal_name(i, s);
   }
 }
 
 std::string operand_name(const Inst& i, int s) {
   const Operand& o = i.src[s];
   switch (o.kind) {
-    case OperandKind::kVgpr: return range("v", o.index, o.width);
-    case OperandKind::kSgpr: return scalar_name(o.index, o.width);
-    case OperandKind::kConstant: return constant_name(i, s);
-    case OperandKind::kStatus: return o.index == 251 ? "src_vccz" : o.index == 252 ? "src_execz" : "src_scc";
-    case OperandKind::kLdsDirect: return "src_lds_direct";
-    default: return "off";
+    case OperandKind::kVgpr:
+      return range("v", o.index, o.width);
+    case OperandKind::kSgpr:
+      return scalar_name(o.index, o.width);
+    case OperandKind::kConstant:
+      return constant_name(i, s);
+    case OperandKind::kStatus:
+      return o.index == 251 ? "src_vccz" : o.index == 252 ? "src_execz" : "src_scc";
+    case OperandKind::kLdsDirect:
+      return "src_lds_direct";
+    default:
+      return "off";
   }
 }
 
@@ -86,7 +101,9 @@ std::string modified(const Inst& i, int s) {
   std::string t = operand_name(i, s);
   if (i.ext == Extension::kSdwa && (i.sext >> s) & 1) t = "sext(" + t + ")";
   if ((i.abs >> s) & 1) t = "|" + t + "|";
-  if (i.format == Format::VOP3P && i.op != Op::v_fma_mix_f32 && i.op != Op::v_fma_mixlo_f16 && i.op != Op::v_fma_mixhi_f16) return t;
+  if (i.format == Format::VOP3P && i.op != Op::v_fma_mix_f32 && i.op != Op::v_fma_mixlo_f16 &&
+      i.op != Op::v_fma_mixhi_f16)
+    return t;
   return (i.neg >> s) & 1 ? "-" + t : t;
 }
 
@@ -94,21 +111,36 @@ std::string dpp_text(const Inst& i) {
   const uint32_t c = i.dpp_ctrl;
   std::string t;
   if (c < 0x100) {
-    t = " quad_perm:[" + std::to_string(c & 3) + "," + std::to_string(c >> 2 & 3) + "," + std::to_string(c >> 4 & 3) + "," +
-        std::to_string(c >> 6) + "]";
+    t = " quad_perm:[" + std::to_string(c & 3) + "," + std::to_string(c >> 2 & 3) + "," +
+        std::to_string(c >> 4 & 3) + "," + std::to_string(c >> 6) + "]";
   } else if (c < 0x130) {
     static constexpr const char* kRow[] = {" row_shl:", " row_shr:", " row_ror:"};
     t = kRow[(c >> 4) & 3] + std::to_string(c & 15);
   } else {
     switch (c) {
-      case 0x130: t = " wave_shl:1"; break;
-      case 0x134: t = " wave_rol:1"; break;
-      case 0x138: t = " wave_shr:1"; break;
-      case 0x13c: t = " wave_ror:1"; break;
-      case 0x140: t = " row_mirror"; break;
-      case 0x141: t = " row_half_mirror"; break;
-      case 0x142: t = " row_bcast:15"; break;
-      default: t = " row_bcast:31";
+      case 0x130:
+        t = " wave_shl:1";
+        break;
+      case 0x134:
+        t = " wave_rol:1";
+        break;
+      case 0x138:
+        t = " wave_shr:1";
+        break;
+      case 0x13c:
+        t = " wave_ror:1";
+        break;
+      case 0x140:
+        t = " row_mirror";
+        break;
+      case 0x141:
+        t = " row_half_mirror";
+        break;
+      case 0x142:
+        t = " row_bcast:15";
+        break;
+      default:
+        t = " row_bcast:31";
     }
   }
   t += " row_mask:" + hex(i.row_mask) + " bank_mask:" + hex(i.bank_mask);
@@ -116,10 +148,12 @@ std::string dpp_text(const Inst& i) {
 }
 
 std::string sdwa_text(const Inst& i) {
-  static constexpr const char* kSel[] = {"BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD"};
+  static constexpr const char* kSel[] = {"BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3",
+                                         "WORD_0", "WORD_1", "DWORD"};
   static constexpr const char* kUnused[] = {"UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE"};
   std::string t;
-  if (i.format != Format::VOPC) t = std::string(" dst_sel:") + kSel[i.dst_sel] + " dst_unused:" + kUnused[i.dst_unused];
+  if (i.format != Format::VOPC)
+    t = std::string(" dst_sel:") + kSel[i.dst_sel] + " dst_unused:" + kUnused[i.dst_unused];
   t += std::string(" src0_sel:") + kSel[i.sel[0]];
   if (i.info->src[1]) t += std::string(" src1_sel:") + kSel[i.sel[1]];
   return t;
@@ -146,10 +180,12 @@ std::string valu_text(const Inst& i) {
   }
   if (i.src[3].kind != OperandKind::kNone) put(register_name(i.src[3]));
   if (i.format == Format::VOP3P) {
-    const bool mix = i.op == Op::v_fma_mix_f32 || i.op == Op::v_fma_mixlo_f16 || i.op == Op::v_fma_mixhi_f16;
+    const bool mix =
+        i.op == Op::v_fma_mix_f32 || i.op == Op::v_fma_mixlo_f16 || i.op == Op::v_fma_mixhi_f16;
     const uint32_t all = (1u << count) - 1;
     if (i.op_sel & all) t += list("op_sel", i.op_sel, count);
-    if (mix ? (i.op_sel_hi & all) != 0 : (i.op_sel_hi & all) != all) t += list("op_sel_hi", i.op_sel_hi, count);
+    if (mix ? (i.op_sel_hi & all) != 0 : (i.op_sel_hi & all) != all)
+      t += list("op_sel_hi", i.op_sel_hi, count);
     if (!mix && i.neg & all) t += list("neg_lo", i.neg, count);
     if (!mix && i.neg_hi & all) t += list("neg_hi", i.neg_hi, count);
   } else if (i.op_sel) {
@@ -165,9 +201,11 @@ std::string valu_text(const Inst& i) {
 }
 
 std::string hwreg_text(const Inst& i) {
-  static constexpr const char* kName[] = {nullptr, "HW_REG_MODE", "HW_REG_STATUS", "HW_REG_TRAPSTS", "HW_REG_HW_ID",
-                                          "HW_REG_GPR_ALLOC", "HW_REG_LDS_ALLOC", "HW_REG_IB_STS"};
-  const uint32_t v = static_cast<uint16_t>(i.imm), id = v & 63, offset = v >> 6 & 31, size = (v >> 11) + 1;
+  static constexpr const char* kName[] = {
+      nullptr,        "HW_REG_MODE",      "HW_REG_STATUS",    "HW_REG_TRAPSTS",
+      "HW_REG_HW_ID", "HW_REG_GPR_ALLOC", "HW_REG_LDS_ALLOC", "HW_REG_IB_STS"};
+  const uint32_t v = static_cast<uint16_t>(i.imm), id = v & 63, offset = v >> 6 & 31,
+                 size = (v >> 11) + 1;
   std::string t = "hwreg(";
   if (id >= 1 && id <= 7) {
     t += kName[id];
@@ -195,7 +233,8 @@ std::string waitcnt_text(uint32_t v) {
   const bool all_max = vm == 63 && exp == 7 && lgkm == 15;
   std::string t;
   const auto put = [&](const char* n, uint32_t x, uint32_t max) {
-    if (x != max || all_max) t += (t.empty() ? "" : " ") + std::string(n) + "(" + std::to_string(x) + ")";
+    if (x != max || all_max)
+      t += (t.empty() ? "" : " ") + std::string(n) + "(" + std::to_string(x) + ")";
   };
   put("vmcnt", vm, 63);
   put("expcnt", exp, 7);
@@ -204,25 +243,40 @@ std::string waitcnt_text(uint32_t v) {
 }
 
 std::string sendmsg_text(uint32_t v) {
-  static constexpr const char* kMsg[] = {nullptr, "MSG_INTERRUPT", "MSG_GS", "MSG_GS_DONE", "MSG_SAVEWAVE",
-                                         "MSG_STALL_WAVE_GEN", "MSG_HALT_WAVES", "MSG_ORDERED_PS_DONE",
-                                         "MSG_EARLY_PRIM_DEALLOC", "MSG_GS_ALLOC_REQ"};
+  static constexpr const char* kMsg[] = {
+      nullptr,           "MSG_INTERRUPT",       "MSG_GS",
+      "MSG_GS_DONE",     "MSG_SAVEWAVE",        "MSG_STALL_WAVE_GEN",
+      "MSG_HALT_WAVES",  "MSG_ORDERED_PS_DONE", "MSG_EARLY_PRIM_DEALLOC",
+      "MSG_GS_ALLOC_REQ"};
   const uint32_t id = v & 15;
   if (id >= 1 && id <= 9 && !(v >> 4)) return std::string("sendmsg(") + kMsg[id] + ")";
-  return "sendmsg(" + std::to_string(id) + ", " + std::to_string(v >> 4 & 7) + ", " + std::to_string(v >> 8 & 3) + ")";
+  return "sendmsg(" + std::to_string(id) + ", " + std::to_string(v >> 4 & 7) + ", " +
+         std::to_string(v >> 8 & 3) + ")";
 }
 
 std::string sopp_text(const Inst& i) {
   const auto v = static_cast<uint16_t>(i.imm);
   const std::string name = i.info->text;
   switch (i.op) {
-    case Op::s_waitcnt: return name + " " + waitcnt_text(v);
-    case Op::s_sendmsg: case Op::s_sendmsghalt: return name + " " + sendmsg_text(v);
-    case Op::s_set_gpr_idx_mode: return name + " " + gpr_idx_text(v);
-    case Op::s_endpgm: return v ? name + " " + std::to_string(v) : name;
-    case Op::s_barrier: case Op::s_icache_inv: case Op::s_ttracedata: case Op::s_set_gpr_idx_off: case Op::s_wakeup:
-    case Op::s_endpgm_saved: case Op::s_endpgm_ordered_ps_done: return name;
-    default: return name + " " + std::to_string(v);
+    case Op::s_waitcnt:
+      return name + " " + waitcnt_text(v);
+    case Op::s_sendmsg:
+    case Op::s_sendmsghalt:
+      return name + " " + sendmsg_text(v);
+    case Op::s_set_gpr_idx_mode:
+      return name + " " + gpr_idx_text(v);
+    case Op::s_endpgm:
+      return v ? name + " " + std::to_string(v) : name;
+    case Op::s_barrier:
+    case Op::s_icache_inv:
+    case Op::s_ttracedata:
+    case Op::s_set_gpr_idx_off:
+    case Op::s_wakeup:
+    case Op::s_endpgm_saved:
+    case Op::s_endpgm_ordered_ps_done:
+      return name;
+    default:
+      return name + " " + std::to_string(v);
   }
 }
 
@@ -259,7 +313,9 @@ std::string smem_text(const Inst& i) {
   if (!i.info->src[0] && !i.info->dst) return t;
   const char* sep = " ";
   if (i.dst.kind != OperandKind::kNone) {
-    t += sep + (i.op == Op::s_atc_probe || i.op == Op::s_atc_probe_buffer ? std::to_string(i.dst.index) : register_name(i.dst));
+    t += sep + (i.op == Op::s_atc_probe || i.op == Op::s_atc_probe_buffer
+                    ? std::to_string(i.dst.index)
+                    : register_name(i.dst));
     sep = ", ";
   }
   if (i.src[0].kind == OperandKind::kNone) return t;
@@ -279,7 +335,8 @@ std::string swizzle_text(uint32_t v) {
   const auto n = [](uint32_t x) { return std::to_string(x); };
   if (v == 0) return "";
   if ((v >> 8) == 0x80) {
-    return " offset:swizzle(QUAD_PERM," + n(v & 3) + "," + n(v >> 2 & 3) + "," + n(v >> 4 & 3) + "," + n(v >> 6 & 3) + ")";
+    return " offset:swizzle(QUAD_PERM," + n(v & 3) + "," + n(v >> 2 & 3) + "," + n(v >> 4 & 3) +
+           "," + n(v >> 6 & 3) + ")";
   }
   if (v >= 0xc000 && (v & 0x801f) >= 0x8000 && (v >> 14) == 3 && !(v & 0x381f)) {
     return " offset:swizzle(ROTATE," + n(v >> 10 & 1) + "," + n(v >> 5 & 31) + ")";
@@ -287,8 +344,10 @@ std::string swizzle_text(uint32_t v) {
   if (!(v & 0x8000)) {
     const uint32_t and_mask = v & 31, or_mask = v >> 5 & 31, xor_mask = v >> 10;
     const auto pow2 = [](uint32_t x) { return x && !(x & (x - 1)); };
-    if (and_mask == 31 && or_mask == 0 && pow2(xor_mask)) return " offset:swizzle(SWAP," + n(xor_mask) + ")";
-    if (and_mask == 31 && or_mask == 0 && xor_mask > 0 && pow2(xor_mask + 1)) return " offset:swizzle(REVERSE," + n(xor_mask + 1) + ")";
+    if (and_mask == 31 && or_mask == 0 && pow2(xor_mask))
+      return " offset:swizzle(SWAP," + n(xor_mask) + ")";
+    if (and_mask == 31 && or_mask == 0 && xor_mask > 0 && pow2(xor_mask + 1))
+      return " offset:swizzle(REVERSE," + n(xor_mask + 1) + ")";
     const uint32_t group = 32 - and_mask;
     if (and_mask < 31 && pow2(group) && group > 1 && or_mask < group && xor_mask == 0) {
       return " offset:swizzle(BROADCAST," + n(group) + "," + n(or_mask) + ")";
@@ -323,13 +382,17 @@ std::string ds_text(const Inst& i) {
 }
 
 std::string format_text(const Inst& i) {
-  static constexpr const char* kData[] = {"INVALID", "8", "16", "8_8", "32", "16_16", "10_11_11", "11_11_10", "10_10_10_2",
-                                          "2_10_10_10", "8_8_8_8", "32_32", "16_16_16_16", "32_32_32", "32_32_32_32", "RESERVED_15"};
-  static constexpr const char* kNum[] = {"UNORM", "SNORM", "USCALED", "SSCALED", "UINT", "SINT", "RESERVED_6", "FLOAT"};
+  static constexpr const char* kData[] = {
+      "INVALID",     "8",        "16",          "8_8",        "32",      "16_16",
+      "10_11_11",    "11_11_10", "10_10_10_2",  "2_10_10_10", "8_8_8_8", "32_32",
+      "16_16_16_16", "32_32_32", "32_32_32_32", "RESERVED_15"};
+  static constexpr const char* kNum[] = {"UNORM", "SNORM", "USCALED",    "SSCALED",
+                                         "UINT",  "SINT",  "RESERVED_6", "FLOAT"};
   if (i.dfmt == 1 && i.nfmt == 0) return "";
   if (i.nfmt == 0) return std::string(" format:[BUF_DATA_FORMAT_") + kData[i.dfmt] + "]";
   if (i.dfmt == 1) return std::string(" format:[BUF_NUM_FORMAT_") + kNum[i.nfmt] + "]";
-  return std::string(" format:[BUF_DATA_FORMAT_") + kData[i.dfmt] + ",BUF_NUM_FORMAT_" + kNum[i.nfmt] + "]";
+  return std::string(" format:[BUF_DATA_FORMAT_") + kData[i.dfmt] + ",BUF_NUM_FORMAT_" +
+         kNum[i.nfmt] + "]";
 }
 
 std::string buffer_text(const Inst& i) {
@@ -338,7 +401,8 @@ std::string buffer_text(const Inst& i) {
   const Operand& data = i.src[1].kind != OperandKind::kNone ? i.src[1] : i.dst;
   t += " ";
   if (!i.lds) t += register_name(data) + ", ";
-  t += (i.src[0].kind == OperandKind::kNone ? "off" : register_name(i.src[0])) + ", " + register_name(i.src[3]) + ", ";
+  t += (i.src[0].kind == OperandKind::kNone ? "off" : register_name(i.src[0])) + ", " +
+       register_name(i.src[3]) + ", ";
   if (i.soffset.is_sgpr()) {
     t += scalar_name(i.soffset.index, 1);
   } else {
@@ -366,7 +430,8 @@ std::string flat_text(const Inst& i) {
   if (i.dst.kind != OperandKind::kNone) put(register_name(i.dst));
   put(i.src[0].kind == OperandKind::kNone ? "off" : register_name(i.src[0]));
   if (i.src[1].kind != OperandKind::kNone) put(register_name(i.src[1]));
-  if (i.format != Format::FLAT) put(i.src[3].kind == OperandKind::kNone ? "off" : register_name(i.src[3]));
+  if (i.format != Format::FLAT)
+    put(i.src[3].kind == OperandKind::kNone ? "off" : register_name(i.src[3]));
   if (i.imm) t += " offset:" + std::to_string(i.imm);
   if (i.glc) t += " glc";
   if (i.slc) t += " slc";
@@ -378,13 +443,26 @@ std::string flat_text(const Inst& i) {
 std::string to_text(const Inst& i, uint64_t) {
   if (!i.info) return ".long " + hex(i.word[0]);
   switch (i.format) {
-    case Format::SOPP: return sopp_text(i);
-    case Format::SOP1: case Format::SOP2: case Format::SOPC: case Format::SOPK: return salu_text(i);
-    case Format::SMEM: return smem_text(i);
-    case Format::DS: return ds_text(i);
-    case Format::MUBUF: case Format::MTBUF: return buffer_text(i);
-    case Format::FLAT: case Format::SCRATCH: case Format::GLOBAL: return flat_text(i);
-    default: return valu_text(i);
+    case Format::SOPP:
+      return sopp_text(i);
+    case Format::SOP1:
+    case Format::SOP2:
+    case Format::SOPC:
+    case Format::SOPK:
+      return salu_text(i);
+    case Format::SMEM:
+      return smem_text(i);
+    case Format::DS:
+      return ds_text(i);
+    case Format::MUBUF:
+    case Format::MTBUF:
+      return buffer_text(i);
+    case Format::FLAT:
+    case Format::SCRATCH:
+    case Format::GLOBAL:
+      return flat_text(i);
+    default:
+      return valu_text(i);
   }
 }
 

@@ -21,20 +21,24 @@ namespace {
 HostIsa detect(const char* wanted) {
   __builtin_cpu_init();
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
+                      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+                      __builtin_cpu_supports("avx512vl");
   if (const char* e = std::getenv("GFX906_SIM_ISA")) wanted = e;
   if (wanted && std::string_view(wanted) == "avx2" && avx2) return HostIsa::kAvx2;
   return avx512 ? HostIsa::kAvx512 : avx2 ? HostIsa::kAvx2 : HostIsa::kNone;
 }
 
 const Inst* unknown(WaveView& w, const Inst* p) {
-  if (p->offset >= w.program->size()) return fault(w, p, Code::kFault, "execution runs off the end of the function");
+  if (p->offset >= w.program->size())
+    return fault(w, p, Code::kFault, "execution runs off the end of the function");
   char text[96];
   snprintf(text, sizeof text, "unknown instruction, words 0x%08x 0x%08x", p->word[0], p->word[1]);
   return fault(w, p, Code::kUnsupported, text);
 }
-const Inst* unimplemented(WaveView& w, const Inst* p) { return fault(w, p, Code::kUnsupported, "this instruction is not simulated"); }
+const Inst* unimplemented(WaveView& w, const Inst* p) {
+  return fault(w, p, Code::kUnsupported, "this instruction is not simulated");
+}
 
 std::string hex(uint64_t v) {
   char b[24];
@@ -49,7 +53,9 @@ HostIsa host_isa(const char* wanted) {
   return isa;
 }
 
-const char* isa_name(HostIsa isa) { return isa == HostIsa::kAvx512 ? "avx512" : isa == HostIsa::kAvx2 ? "avx2" : "none"; }
+const char* isa_name(HostIsa isa) {
+  return isa == HostIsa::kAvx512 ? "avx512" : isa == HostIsa::kAvx2 ? "avx2" : "none";
+}
 
 void bind(Inst& i) {
   ExecFn f = nullptr;
@@ -68,7 +74,8 @@ void bind(Inst& i) {
     } else if (!f) {
       avx2::bind_lanes(i);
     }
-    // No data share beyond the work-group's own LDS exists for compute; TFE and typed accesses are not simulated.
+    // No data share beyond the work-group's own LDS exists for compute; TFE and typed accesses are
+    // not simulated.
     if (i.gds && !f) i.exec = nullptr;
     if (i.tfe) i.exec = nullptr;
   }
@@ -83,14 +90,19 @@ const Inst* fault(WaveView& w, const Inst* i, Code code, const std::string& what
   const uint64_t address = p.address_of(*i);
   std::string text = "kernel " + w.group->dispatch->dispatch->kernel->info().name;
   if (p.base() != w.group->dispatch->program->base()) text += ", function " + p.name();
-  text += ": " + (i->info ? to_text(*i, address) : std::string("?")) + " at " + hex(address) + " (offset " + hex(i->offset) + ")";
-  if (const auto line = p.owner().source_line(address)) text += ", " + line->file + ":" + std::to_string(line->line);
-  text += ", group " + std::to_string(w.group->id.linear) + ", wave " + std::to_string(w.index) + ": " + what;
+  text += ": " + (i->info ? to_text(*i, address) : std::string("?")) + " at " + hex(address) +
+          " (offset " + hex(i->offset) + ")";
+  if (const auto line = p.owner().source_line(address))
+    text += ", " + line->file + ":" + std::to_string(line->line);
+  text += ", group " + std::to_string(w.group->id.linear) + ", wave " + std::to_string(w.index) +
+          ": " + what;
   if (w.group->error.ok()) w.group->error = Status(code, text);
   return nullptr;
 }
 
 // For the lane loops, which must not emit std::string's functions.
-const Inst* fault_text(WaveView& w, const Inst* i, Code code, const char* what) { return fault(w, i, code, what); }
+const Inst* fault_text(WaveView& w, const Inst* i, Code code, const char* what) {
+  return fault(w, i, code, what);
+}
 
 }  // namespace gfx906

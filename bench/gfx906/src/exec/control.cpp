@@ -13,7 +13,9 @@ namespace {
 using u32 = uint32_t;
 using u64 = uint64_t;
 
-const Inst* next(WaveView&, const Inst* p) { return p + 1; }
+const Inst* next(WaveView&, const Inst* p) {
+  return p + 1;
+}
 
 // Leaves the run loop; the wave goes on at `to` when its status is running again.
 const Inst* stop(WaveView& w, WaveStatus status, const Inst* to) {
@@ -40,8 +42,10 @@ const Inst* jump(WaveView& w, const Inst* p, u64 address) {
     if (!found) return fault(w, p, found.status().code(), found.status().message());
     program = *found;
     if (program->max_vgpr() > w.vgpr_count) {
-      return fault(w, p, Code::kFault, "called function " + program->name() + " uses " + std::to_string(program->max_vgpr()) +
-                                           " VGPRs, the kernel has " + std::to_string(w.vgpr_count));
+      return fault(w, p, Code::kFault,
+                   "called function " + program->name() + " uses " +
+                       std::to_string(program->max_vgpr()) + " VGPRs, the kernel has " +
+                       std::to_string(w.vgpr_count));
     }
   }
   const Inst* to = program->at(address);
@@ -49,13 +53,17 @@ const Inst* jump(WaveView& w, const Inst* p, u64 address) {
   w.program = program;
   return to;
 }
-u64 address_after(const WaveView& w, const Inst* p) { return w.program->address_of(*p) + 4ull * p->words; }
+u64 address_after(const WaveView& w, const Inst* p) {
+  return w.program->address_of(*p) + 4ull * p->words;
+}
 
 const Inst* getpc(WaveView& w, const Inst* p) {
   w.write64(p->dst.index, address_after(w, p));
   return p + 1;
 }
-const Inst* setpc(WaveView& w, const Inst* p) { return jump(w, p, read_scalar64(w, *p, 0)); }
+const Inst* setpc(WaveView& w, const Inst* p) {
+  return jump(w, p, read_scalar64(w, *p, 0));
+}
 const Inst* swappc(WaveView& w, const Inst* p) {
   const u64 to = read_scalar64(w, *p, 0);
   w.write64(p->dst.index, address_after(w, p));
@@ -66,20 +74,26 @@ const Inst* call(WaveView& w, const Inst* p) {
   return jump(w, p, address_after(w, p) + static_cast<u64>(static_cast<int64_t>(p->imm) * 4));
 }
 
-const Inst* end_program(WaveView& w, const Inst* p) { return stop(w, WaveStatus::kEnded, p); }
+const Inst* end_program(WaveView& w, const Inst* p) {
+  return stop(w, WaveStatus::kEnded, p);
+}
 const Inst* barrier(WaveView& w, const Inst* p) {
   if (w.group->live == 1 && !w.trace) return p + 1;
   return stop(w, WaveStatus::kBarrier, p + 1);
 }
-const Inst* sleep_wave(WaveView& w, const Inst* p) { return stop(w, WaveStatus::kSleeping, p + 1); }
+const Inst* sleep_wave(WaveView& w, const Inst* p) {
+  return stop(w, WaveStatus::kSleeping, p + 1);
+}
 
 const Inst* trap(WaveView& w, const Inst* p) {
   if (p->imm == 3) return p + 1;  // a debugger's breakpoint; there is none
-  return fault(w, p, Code::kFault, p->imm == 2 ? "the kernel stopped itself (trap 2: abort, assert or unreachable code)"
-                                               : "trap " + std::to_string(p->imm));
+  return fault(w, p, Code::kFault,
+               p->imm == 2 ? "the kernel stopped itself (trap 2: abort, assert or unreachable code)"
+                           : "trap " + std::to_string(p->imm));
 }
 const Inst* halt(WaveView& w, const Inst* p) {
-  return p->imm & 1 ? fault(w, p, Code::kFault, "the wave halted itself and nothing can wake it") : p + 1;
+  return p->imm & 1 ? fault(w, p, Code::kFault, "the wave halted itself and nothing can wake it")
+                    : p + 1;
 }
 const Inst* send_message(WaveView& w, const Inst* p) {
   const Dispatch& d = *w.group->dispatch->dispatch;
@@ -87,10 +101,12 @@ const Inst* send_message(WaveView& w, const Inst* p) {
   return p + 1;
 }
 
-// ---- register indexing: VGPR numbers are offset by M0[7:0] for the operands that M0[15:12] names ----
+// ---- register indexing: VGPR numbers are offset by M0[7:0] for the operands that M0[15:12] names
+// ----
 
 const Inst* index_on(WaveView& w, const Inst* p) {
-  w.sgpr[kM0] = (w.sgpr[kM0] & 0xffff0f00u) | (read_scalar(w, *p, 0) & 255) | static_cast<u32>(p->imm & 15) << 12;
+  w.sgpr[kM0] = (w.sgpr[kM0] & 0xffff0f00u) | (read_scalar(w, *p, 0) & 255) |
+                static_cast<u32>(p->imm & 15) << 12;
   w.gpr_idx = true;
   w.mode |= kGprIdxEn;
   return stop(w, WaveStatus::kRunning, p + 1);  // the run loop changes over
@@ -113,12 +129,22 @@ const Inst* skip_vector(WaveView& w, const Inst* p) {
 
 // ---- hardware registers ----
 
-enum HwReg : u32 { kMode = 1, kStatus = 2, kTrapSts = 3, kHwId = 4, kGprAlloc = 5, kLdsAlloc = 6, kIbSts = 7, kShMemBases = 15 };
+enum HwReg : u32 {
+  kMode = 1,
+  kStatus = 2,
+  kTrapSts = 3,
+  kHwId = 4,
+  kGprAlloc = 5,
+  kLdsAlloc = 6,
+  kIbSts = 7,
+  kShMemBases = 15
+};
 
 u32 read_register(const WaveView& w, u32 id) {
   const GroupState& g = *w.group;
   switch (id) {
-    case kMode: return w.mode;
+    case kMode:
+      return w.mode;
     case kStatus: {
       const u32 scc = w.scc & 1, execz = w.exec() == 0, vccz = w.vcc() == 0;
       return scc | 1u << 16 | execz << 9 | vccz << 10 | (g.waves.size() > 1 ? 1u << 11 : 0u);
@@ -127,10 +153,15 @@ u32 read_register(const WaveView& w, u32 id) {
       const u32 unit = static_cast<u32>(g.id.linear % g.dispatch->dispatch->compute_units);
       return (w.index / 4 & 15) | (w.index & 3) << 4 | (unit % 16) << 8 | (unit / 16 & 3) << 13;
     }
-    case kGprAlloc: return (w.vgpr_count / 4 - 1) << 8;
-    case kLdsAlloc: return (w.lds_size / 512) << 12;
-    case kShMemBases: return static_cast<u32>(kPrivateAperture >> 48) | static_cast<u32>(kSharedAperture >> 48) << 16;
-    default: return 0;
+    case kGprAlloc:
+      return (w.vgpr_count / 4 - 1) << 8;
+    case kLdsAlloc:
+      return (w.lds_size / 512) << 12;
+    case kShMemBases:
+      return static_cast<u32>(kPrivateAperture >> 48) | static_cast<u32>(kSharedAperture >> 48)
+                                                            << 16;
+    default:
+      return 0;
   }
 }
 const Inst* get_register(WaveView& w, const Inst* p) {
@@ -151,7 +182,8 @@ const Inst* set_register(WaveView& w, const Inst* p) {
 
 const Inst* gws_init(WaveView& w, const Inst* p) {
   const u64 exec = w.exec();
-  GwsBarrier& b = w.group->dispatch->gws[((w.sgpr[kM0] >> 16 & 63) + static_cast<u32>(p->imm)) & 63];
+  GwsBarrier& b =
+      w.group->dispatch->gws[((w.sgpr[kM0] >> 16 & 63) + static_cast<u32>(p->imm)) & 63];
   const std::lock_guard lock(w.group->dispatch->gws_mutex);
   b.expected = w.v(p->src[0].index)[exec ? __builtin_ctzll(exec) : 0] + 1;
   b.arrived = 0;
@@ -159,7 +191,8 @@ const Inst* gws_init(WaveView& w, const Inst* p) {
 }
 const Inst* gws_barrier(WaveView& w, const Inst* p) {
   const u64 exec = w.exec();
-  GwsBarrier& b = w.group->dispatch->gws[((w.sgpr[kM0] >> 16 & 63) + static_cast<u32>(p->imm)) & 63];
+  GwsBarrier& b =
+      w.group->dispatch->gws[((w.sgpr[kM0] >> 16 & 63) + static_cast<u32>(p->imm)) & 63];
   const std::lock_guard lock(w.group->dispatch->gws_mutex);
   if (w.gws_wait) {  // arrived before: gone on when a new round has begun
     if (b.round == w.gws_wait - 1) return stop(w, WaveStatus::kSleeping, p);
@@ -180,8 +213,8 @@ using Map = std::unordered_map<Op, ExecFn>;
 
 Map make_map() {
   Map m;
-  for (const Op op : {Op::s_nop, Op::s_waitcnt, Op::s_setprio, Op::s_icache_inv, Op::s_incperflevel, Op::s_decperflevel,
-                      Op::s_ttracedata, Op::s_wakeup, Op::s_setkill}) {
+  for (const Op op : {Op::s_nop, Op::s_waitcnt, Op::s_setprio, Op::s_icache_inv, Op::s_incperflevel,
+                      Op::s_decperflevel, Op::s_ttracedata, Op::s_wakeup, Op::s_setkill}) {
     m[op] = next;
   }
   m[Op::s_endpgm] = m[Op::s_endpgm_saved] = end_program;
@@ -197,7 +230,8 @@ Map make_map() {
   m[Op::s_cbranch_vccnz] = when([](const WaveView& w) { return w.vcc() != 0; });
   m[Op::s_cbranch_execz] = when([](const WaveView& w) { return w.exec() == 0; });
   m[Op::s_cbranch_execnz] = when([](const WaveView& w) { return w.exec() != 0; });
-  for (const Op op : {Op::s_cbranch_cdbgsys, Op::s_cbranch_cdbguser, Op::s_cbranch_cdbgsys_or_user, Op::s_cbranch_cdbgsys_and_user}) {
+  for (const Op op : {Op::s_cbranch_cdbgsys, Op::s_cbranch_cdbguser, Op::s_cbranch_cdbgsys_or_user,
+                      Op::s_cbranch_cdbgsys_and_user}) {
     m[op] = next;  // no debugger is attached
   }
   m[Op::s_getpc_b64] = getpc;

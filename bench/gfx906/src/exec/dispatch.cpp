@@ -8,7 +8,9 @@
 namespace gfx906 {
 namespace {
 
-uint32_t round_up(uint32_t v, uint32_t to) { return (v + to - 1) / to * to; }
+uint32_t round_up(uint32_t v, uint32_t to) {
+  return (v + to - 1) / to * to;
+}
 
 Status bad(const Dispatch& d, const std::string& what) {
   return Status(Code::kInvalidArgument, "dispatch of " + d.kernel->info().name + ": " + what);
@@ -24,46 +26,71 @@ void store(uint8_t* base, uint32_t offset, uint32_t size, T value) {
   std::memcpy(base + offset, &wide, std::min<uint32_t>(size, 8));
 }
 
-uint32_t grid_dims(const Dispatch& d) { return d.grid_dims ? d.grid_dims : d.grid[2] > 1 ? 3 : d.grid[1] > 1 ? 2 : 1; }
+uint32_t grid_dims(const Dispatch& d) {
+  return d.grid_dims ? d.grid_dims : d.grid[2] > 1 ? 3 : d.grid[1] > 1 ? 2 : 1;
+}
 
 uint64_t hidden_value(const ArgInfo& a, const DispatchState& s) {
   const Dispatch& d = *s.dispatch;
-  const auto at = [](ArgKind k, ArgKind first) { return static_cast<size_t>(k) - static_cast<size_t>(first); };
+  const auto at = [](ArgKind k, ArgKind first) {
+    return static_cast<size_t>(k) - static_cast<size_t>(first);
+  };
   switch (a.kind) {
-    case ArgKind::kHiddenBlockCountX: case ArgKind::kHiddenBlockCountY: case ArgKind::kHiddenBlockCountZ: {
+    case ArgKind::kHiddenBlockCountX:
+    case ArgKind::kHiddenBlockCountY:
+    case ArgKind::kHiddenBlockCountZ: {
       const size_t k = at(a.kind, ArgKind::kHiddenBlockCountX);
       return d.grid[k] / d.block[k];
     }
-    case ArgKind::kHiddenGroupSizeX: case ArgKind::kHiddenGroupSizeY: case ArgKind::kHiddenGroupSizeZ:
+    case ArgKind::kHiddenGroupSizeX:
+    case ArgKind::kHiddenGroupSizeY:
+    case ArgKind::kHiddenGroupSizeZ:
       return d.block[at(a.kind, ArgKind::kHiddenGroupSizeX)];
-    case ArgKind::kHiddenRemainderX: case ArgKind::kHiddenRemainderY: case ArgKind::kHiddenRemainderZ: {
+    case ArgKind::kHiddenRemainderX:
+    case ArgKind::kHiddenRemainderY:
+    case ArgKind::kHiddenRemainderZ: {
       const size_t k = at(a.kind, ArgKind::kHiddenRemainderX);
       return d.grid[k] % d.block[k];
     }
-    case ArgKind::kHiddenGridDims: return grid_dims(d);
-    case ArgKind::kHiddenPrintfBuffer: return d.printf_buffer;
-    case ArgKind::kHiddenHostcallBuffer: return d.hostcall_buffer;
-    case ArgKind::kHiddenDefaultQueue: return d.default_queue;
-    case ArgKind::kHiddenCompletionAction: return d.completion_action;
-    case ArgKind::kHiddenMultigridSyncArg: return d.multigrid_sync;
-    case ArgKind::kHiddenHeapV1: return d.heap;
-    case ArgKind::kHiddenDynamicLdsSize: return d.dynamic_lds;
-    case ArgKind::kHiddenPrivateBase: return kPrivateAperture >> 32;
-    case ArgKind::kHiddenSharedBase: return kSharedAperture >> 32;
-    case ArgKind::kHiddenQueuePtr: return d.queue;
-    default: return 0;  // global offsets, hidden_none
+    case ArgKind::kHiddenGridDims:
+      return grid_dims(d);
+    case ArgKind::kHiddenPrintfBuffer:
+      return d.printf_buffer;
+    case ArgKind::kHiddenHostcallBuffer:
+      return d.hostcall_buffer;
+    case ArgKind::kHiddenDefaultQueue:
+      return d.default_queue;
+    case ArgKind::kHiddenCompletionAction:
+      return d.completion_action;
+    case ArgKind::kHiddenMultigridSyncArg:
+      return d.multigrid_sync;
+    case ArgKind::kHiddenHeapV1:
+      return d.heap;
+    case ArgKind::kHiddenDynamicLdsSize:
+      return d.dynamic_lds;
+    case ArgKind::kHiddenPrivateBase:
+      return kPrivateAperture >> 32;
+    case ArgKind::kHiddenSharedBase:
+      return kSharedAperture >> 32;
+    case ArgKind::kHiddenQueuePtr:
+      return d.queue;
+    default:
+      return 0;  // global offsets, hidden_none
   }
 }
 
 void make_kernarg(DispatchState& s) {
   const Dispatch& d = *s.dispatch;
   const KernelInfo& k = d.kernel->info();
-  const size_t size = round_up(std::max<uint32_t>(k.kernarg_size, static_cast<uint32_t>(d.kernarg.size())), 64) + 64;
+  const size_t size =
+      round_up(std::max<uint32_t>(k.kernarg_size, static_cast<uint32_t>(d.kernarg.size())), 64) +
+      64;
   s.kernarg = aligned_array<uint8_t>(size);
   std::memset(s.kernarg.get(), 0, size);
   if (!d.kernarg.empty()) std::memcpy(s.kernarg.get(), d.kernarg.data(), d.kernarg.size());
   for (const ArgInfo& a : k.args) {
-    if (is_hidden(a.kind) && a.offset + a.size <= size) store(s.kernarg.get(), a.offset, a.size, hidden_value(a, s));
+    if (is_hidden(a.kind) && a.offset + a.size <= size)
+      store(s.kernarg.get(), a.offset, a.size, hidden_value(a, s));
   }
 }
 
@@ -91,17 +118,24 @@ Status check_sizes(const Dispatch& d) {
     }
     threads *= d.block[i];
   }
-  if (threads > 1024) return bad(d, "block " + triple(d.block) + " has " + std::to_string(threads) + " work-items, 1024 is the most");
+  if (threads > 1024)
+    return bad(d, "block " + triple(d.block) + " has " + std::to_string(threads) +
+                      " work-items, 1024 is the most");
   if (threads > k.max_workgroup_size) {
-    return bad(d, "block " + triple(d.block) + " has more work-items than the kernel was built for (" + std::to_string(k.max_workgroup_size) + ")");
+    return bad(d, "block " + triple(d.block) +
+                      " has more work-items than the kernel was built for (" +
+                      std::to_string(k.max_workgroup_size) + ")");
   }
   if (k.required_workgroup_size[0] && k.required_workgroup_size != d.block) {
-    return bad(d, "block " + triple(d.block) + ", the kernel requires " + triple(k.required_workgroup_size));
+    return bad(d, "block " + triple(d.block) + ", the kernel requires " +
+                      triple(k.required_workgroup_size));
   }
   if (uint64_t{k.lds_size} + d.dynamic_lds > 65536) {
-    return bad(d, "LDS of " + std::to_string(uint64_t{k.lds_size} + d.dynamic_lds) + " bytes, a work-group has 65536");
+    return bad(d, "LDS of " + std::to_string(uint64_t{k.lds_size} + d.dynamic_lds) +
+                      " bytes, a work-group has 65536");
   }
-  if (k.wavefront_size != 64) return bad(d, "built for waves of " + std::to_string(k.wavefront_size));
+  if (k.wavefront_size != 64)
+    return bad(d, "built for waves of " + std::to_string(k.wavefront_size));
   return {};
 }
 
@@ -116,10 +150,12 @@ Status prepare(DispatchState& s, const Dispatch& d) {
   if (!program) return program.status();
   s.program = *program;
   s.entry = s.program->at(k.entry_address);
-  if (!s.entry) return Status(Code::kCorrupt, "kernel " + k.name + ": its entry is no instruction's start");
+  if (!s.entry)
+    return Status(Code::kCorrupt, "kernel " + k.name + ": its entry is no instruction's start");
   if (s.program->max_vgpr() > k.vgpr_alloc) {
-    return Status(Code::kCorrupt, "kernel " + k.name + ": its code names VGPR " + std::to_string(s.program->max_vgpr() - 1) + ", its descriptor allocates " +
-                                      std::to_string(k.vgpr_alloc));
+    return Status(Code::kCorrupt, "kernel " + k.name + ": its code names VGPR " +
+                                      std::to_string(s.program->max_vgpr() - 1) +
+                                      ", its descriptor allocates " + std::to_string(k.vgpr_alloc));
   }
   s.total = 1;
   for (int i = 0; i < 3; ++i) {
@@ -130,7 +166,8 @@ Status prepare(DispatchState& s, const Dispatch& d) {
   // A kernel with a stack of unknown depth gets what the real runtime gives by default, and more.
   s.scratch_per_lane = round_up(k.scratch_size + (k.dynamic_stack ? 16384 : 0), 16);
   const uint32_t threads = d.block[0] * d.block[1] * d.block[2];
-  const uint64_t limit = uint64_t{std::max(1u, occupancy(k, threads, d.dynamic_lds).groups_per_cu)} * d.compute_units;
+  const uint64_t limit =
+      uint64_t{std::max(1u, occupancy(k, threads, d.dynamic_lds).groups_per_cu)} * d.compute_units;
   s.resident_limit = d.cooperative ? ~0u : static_cast<uint32_t>(std::min<uint64_t>(limit, ~0u));
   make_kernarg(s);
   make_packet(s);
@@ -173,7 +210,8 @@ void init_scalars(WaveView& w, const GroupState& g, const DispatchState& s) {
   for (int i = 0; i < 3; ++i) {
     if (k.pgm_rsrc2 >> (7 + i) & 1) w.sgpr[r++] = g.id.id[i];
   }
-  if (k.pgm_rsrc2 >> 10 & 1) w.sgpr[r++] = static_cast<uint32_t>(g.waves.size()) | (w.index == 0 ? 1u << 31 : 0u);
+  if (k.pgm_rsrc2 >> 10 & 1)
+    w.sgpr[r++] = static_cast<uint32_t>(g.waves.size()) | (w.index == 0 ? 1u << 31 : 0u);
   if (k.pgm_rsrc2 & 1) w.sgpr[r++] = 0;  // the resource already points at this wave's part
   w.write64(kFlatScratch, scratch);
 }
@@ -201,12 +239,14 @@ void start_group(GroupState& g, DispatchState& s, uint64_t linear) {
   g.dispatch = &s;
   g.error = {};
   g.id.linear = linear;
-  g.id.id = {static_cast<uint32_t>(linear % s.groups[0]), static_cast<uint32_t>(linear / s.groups[0] % s.groups[1]),
+  g.id.id = {static_cast<uint32_t>(linear % s.groups[0]),
+             static_cast<uint32_t>(linear / s.groups[0] % s.groups[1]),
              static_cast<uint32_t>(linear / s.groups[0] / s.groups[1])};
   std::array<uint32_t, 3> size;
   for (int i = 0; i < 3; ++i) size[i] = std::min(d.block[i], d.grid[i] - g.id.id[i] * d.block[i]);
   const uint32_t waves = (size[0] * size[1] * size[2] + 63) / 64;
-  const size_t vgprs = size_t{std::max(k.vgpr_alloc, 4u)} * 64, scratch = size_t{s.scratch_per_lane} * 64;
+  const size_t vgprs = size_t{std::max(k.vgpr_alloc, 4u)} * 64,
+               scratch = size_t{s.scratch_per_lane} * 64;
   ensure(g.wave_memory, g.wave_capacity, waves * sizeof(WaveView));
   ensure(g.vgprs, g.vgpr_capacity, waves * vgprs);
   ensure(g.scratch, g.scratch_capacity, waves * scratch);
@@ -228,7 +268,8 @@ void start_group(GroupState& g, DispatchState& s, uint64_t linear) {
     w->lds_size = g.lds_size;
     w->scratch = scratch ? g.scratch.get() + n * scratch : nullptr;
     w->scratch_size = scratch;
-    w->mode = (k.pgm_rsrc1 >> 12 & 255) | (k.pgm_rsrc1 >> 21 & 1) << 8 | (k.pgm_rsrc1 >> 23 & 1) << 9 | (k.pgm_rsrc1 >> 26 & 1) << 23;
+    w->mode = (k.pgm_rsrc1 >> 12 & 255) | (k.pgm_rsrc1 >> 21 & 1) << 8 |
+              (k.pgm_rsrc1 >> 23 & 1) << 9 | (k.pgm_rsrc1 >> 26 & 1) << 23;
     g.waves.push_back(w);
   }
   for (WaveView* w : g.waves) {

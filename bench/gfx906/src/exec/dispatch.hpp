@@ -19,9 +19,9 @@ struct DispatchState {
   Observer* observer = nullptr;
   const Program* program = nullptr;
   const Inst* entry = nullptr;
-  AlignedArray<uint8_t> kernarg;              // the whole segment, hidden arguments filled in
+  AlignedArray<uint8_t> kernarg;                 // the whole segment, hidden arguments filled in
   alignas(64) std::array<uint8_t, 64> packet{};  // what the dispatch pointer points to
-  std::array<uint32_t, 3> groups{};           // per dimension
+  std::array<uint32_t, 3> groups{};              // per dimension
   uint64_t total = 0;
   uint32_t lds_bytes = 0, scratch_per_lane = 0;
 
@@ -41,7 +41,8 @@ struct DispatchState {
 
 // Checks the dispatch and prepares all that its groups share.
 Status prepare(DispatchState& s, const Dispatch& d);
-// Makes `g` the group with the given linear number: registers, ids, LDS and scratch as the ABI has them.
+// Makes `g` the group with the given linear number: registers, ids, LDS and scratch as the ABI has
+// them.
 void start_group(GroupState& g, DispatchState& s, uint64_t linear);
 
 }  // namespace gfx906

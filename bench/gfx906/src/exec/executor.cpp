@@ -13,7 +13,8 @@
 namespace gfx906 {
 namespace {
 
-// ---- memory faults of kernels: the host's own fault, caught in the thread that runs the group ----
+// ---- memory faults of kernels: the host's own fault, caught in the thread that runs the group
+// ----
 
 struct FaultFrame {
   sigjmp_buf jump;
@@ -37,11 +38,13 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   }
 }
 
-// A host program may have put its own handler in place since the last dispatch; ours passes on what is not a kernel's.
+// A host program may have put its own handler in place since the last dispatch; ours passes on what
+// is not a kernel's.
 void install_fault_handlers() {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  for (const auto& [signal, previous] : {std::pair(SIGSEGV, &previous_segv), std::pair(SIGBUS, &previous_bus)}) {
+  for (const auto& [signal, previous] :
+       {std::pair(SIGSEGV, &previous_segv), std::pair(SIGBUS, &previous_bus)}) {
     struct sigaction now {};
     sigaction(signal, nullptr, &now);
     if (now.sa_flags & SA_SIGINFO && now.sa_sigaction == on_fault) continue;
@@ -54,17 +57,21 @@ void install_fault_handlers() {
   }
 }
 
-// The host reports address 0 for addresses that no memory can have; the lanes' own addresses tell more.
+// The host reports address 0 for addresses that no memory can have; the lanes' own addresses tell
+// more.
 std::string describe_fault(const WaveView& w, uint64_t address) {
   char text[160];
-  snprintf(text, sizeof text, "memory fault at address 0x%llx", static_cast<unsigned long long>(address));
+  snprintf(text, sizeof text, "memory fault at address 0x%llx",
+           static_cast<unsigned long long>(address));
   std::string out = text;
   if (w.ip->format < Format::MUBUF || w.ip->format == Format::kNone) return out;
   const uint64_t exec = w.exec();
   for (int l = 0; l < 64; ++l) {
-    const bool hit = address ? w.addr[l] <= address && address - w.addr[l] < 16 : w.addr[l] >> 47 != 0;
+    const bool hit =
+        address ? w.addr[l] <= address && address - w.addr[l] < 16 : w.addr[l] >> 47 != 0;
     if (!(exec >> l & 1) || !hit) continue;
-    snprintf(text, sizeof text, " (lane %d: 0x%llx)", l, static_cast<unsigned long long>(w.addr[l]));
+    snprintf(text, sizeof text, " (lane %d: 0x%llx)", l,
+             static_cast<unsigned long long>(w.addr[l]));
     return out + text;
   }
   return out;
@@ -88,7 +95,8 @@ StepResult guarded_step(GroupState& g, uint64_t budget) {
     }
   }
   char text[64];
-  snprintf(text, sizeof text, "memory fault at address 0x%llx", static_cast<unsigned long long>(frame.address));
+  snprintf(text, sizeof text, "memory fault at address 0x%llx",
+           static_cast<unsigned long long>(frame.address));
   g.error = Status(Code::kFault, text);
   return StepResult::kFault;
 }
@@ -111,11 +119,12 @@ struct Executor::Impl {
   void retire(DispatchState& s);
 };
 
-// A group of the dispatch to run next: those set aside in their order, with a new one now and then, so that kernels
-// whose groups wait for later ones progress while others keep few groups in memory.
+// A group of the dispatch to run next: those set aside in their order, with a new one now and then,
+// so that kernels whose groups wait for later ones progress while others keep few groups in memory.
 GroupState* Executor::Impl::take_from(DispatchState& s) {
   const bool can_start = !s.stopping && s.next < s.total && s.resident < s.resident_limit;
-  if (can_start && (s.suspended.empty() || s.suspended.front()->waiting || s.resumes_until_new == 0)) {
+  if (can_start &&
+      (s.suspended.empty() || s.suspended.front()->waiting || s.resumes_until_new == 0)) {
     GroupState* g;
     if (spare.empty()) {
       g = new GroupState;
@@ -158,7 +167,8 @@ void Executor::Impl::settle(GroupState* g, StepResult r, uint64_t ran) {
   s.stats.wave_instructions += ran;
   if (r == StepResult::kFault && s.status.ok()) s.status = g->error;
   if (s.dispatch->cancel && *s.dispatch->cancel && s.status.ok()) {
-    s.status = Status(Code::kCancelled, "kernel " + s.dispatch->kernel->info().name + ": cancelled");
+    s.status =
+        Status(Code::kCancelled, "kernel " + s.dispatch->kernel->info().name + ": cancelled");
   }
   if (!s.status.ok()) s.stopping = true;
   if (s.stopping) {
@@ -197,7 +207,8 @@ void Executor::Impl::loop() {
     bool skip = false;
     if (g->waves.empty()) {
       start_group(*g, s, g->id.linear);
-      const GroupMode mode = s.observer ? s.observer->group_mode(*s.dispatch, g->id) : GroupMode::kFast;
+      const GroupMode mode =
+          s.observer ? s.observer->group_mode(*s.dispatch, g->id) : GroupMode::kFast;
       skip = mode == GroupMode::kSkip;
       g->observed = mode == GroupMode::kObserve;
       if (g->observed) {
@@ -206,7 +217,8 @@ void Executor::Impl::loop() {
         g->trace.event.dispatch = s.dispatch;
         g->trace.event.group = g->id;
         for (WaveView* w : g->waves) w->trace = &g->trace;
-        s.observer->on_group_begin(*s.dispatch, g->id, static_cast<uint32_t>(g->waves.size()), {g->lds.get(), g->lds_size});
+        s.observer->on_group_begin(*s.dispatch, g->id, static_cast<uint32_t>(g->waves.size()),
+                                   {g->lds.get(), g->lds_size});
       }
     }
     const uint64_t before = g->instructions;
@@ -240,7 +252,8 @@ Executor::~Executor() {
 }
 
 Status Executor::run(const Dispatch& dispatch, Observer* observer, RunStats* stats) {
-  if (host_isa() == HostIsa::kNone) return Status(Code::kUnsupported, "the simulator needs a host with AVX2 and FMA");
+  if (host_isa() == HostIsa::kNone)
+    return Status(Code::kUnsupported, "the simulator needs a host with AVX2 and FMA");
   install_fault_handlers();
   DispatchState s;
   if (const Status p = prepare(s, dispatch); !p) return p;
@@ -264,6 +277,8 @@ Executor& Executor::shared() {
   return *executor;
 }
 
-const char* Executor::isa() const { return isa_name(host_isa()); }
+const char* Executor::isa() const {
+  return isa_name(host_isa());
+}
 
 }  // namespace gfx906

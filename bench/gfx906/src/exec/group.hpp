@@ -31,7 +31,7 @@ struct GroupState {
   AlignedArray<uint8_t> scratch;
   size_t wave_capacity = 0, vgpr_capacity = 0, lds_capacity = 0, scratch_capacity = 0;  // elements
   uint32_t lds_size = 0;
-  uint32_t live = 0;        // waves that have not ended
+  uint32_t live = 0;  // waves that have not ended
   uint32_t at_barrier = 0;
   uint64_t instructions = 0;
   bool observed = false;

@@ -53,7 +53,8 @@ const Inst* sopc(WaveView& w, const Inst* p) {
 }
 template <class F, bool kSigned>
 const Inst* sopk_compare(WaveView& w, const Inst* p) {
-  const i64 a = kSigned ? static_cast<i64>(static_cast<i32>(w.sgpr[p->dst.index])) : static_cast<i64>(w.sgpr[p->dst.index]);
+  const i64 a = kSigned ? static_cast<i64>(static_cast<i32>(w.sgpr[p->dst.index]))
+                        : static_cast<i64>(w.sgpr[p->dst.index]);
   const i64 b = kSigned ? p->imm : static_cast<uint16_t>(p->imm);
   w.scc = F{}(a, b) ? 1 : 0;
   return p + 1;
@@ -84,9 +85,13 @@ u64 reverse(u64 v, int bits) {
   return r;
 }
 template <class T>
-u32 first_bit(T v) { return v ? static_cast<u32>(std::countr_zero(v)) : ~0u; }
+u32 first_bit(T v) {
+  return v ? static_cast<u32>(std::countr_zero(v)) : ~0u;
+}
 template <class T>
-u32 leading(T v) { return v ? static_cast<u32>(std::countl_zero(v)) : ~0u; }
+u32 leading(T v) {
+  return v ? static_cast<u32>(std::countl_zero(v)) : ~0u;
+}
 
 template <class T>
 T extract(T value, u32 field, bool sign) {
@@ -114,16 +119,20 @@ const Inst* cmov64(WaveView& w, const Inst* p) {
 template <bool kSet, class T>
 const Inst* bit_set(WaveView& w, const Inst* p) {
   const u32 bit = source<u32>(w, p, 0) & (8 * sizeof(T) - 1);
-  T v = sizeof(T) == 8 ? static_cast<T>(w.read64(p->dst.index)) : static_cast<T>(w.sgpr[p->dst.index]);
+  T v = sizeof(T) == 8 ? static_cast<T>(w.read64(p->dst.index))
+                       : static_cast<T>(w.sgpr[p->dst.index]);
   v = kSet ? v | T{1} << bit : v & ~(T{1} << bit);
   result(w, p, v);
   return p + 1;
 }
 template <class T, bool kDst>
 const Inst* move_relative(WaveView& w, const Inst* p) {
-  const u32 by = w.sgpr[kM0], from = p->src[0].index + (kDst ? 0 : by), to = p->dst.index + (kDst ? by : 0);
+  const u32 by = w.sgpr[kM0], from = p->src[0].index + (kDst ? 0 : by),
+            to = p->dst.index + (kDst ? by : 0);
   const u32 n = sizeof(T) / 4;
-  if (from + n > 104 || to + n > 104) return fault(w, p, Code::kFault, "relative scalar register is out of range (M0 is " + std::to_string(by) + ")");
+  if (from + n > 104 || to + n > 104)
+    return fault(w, p, Code::kFault,
+                 "relative scalar register is out of range (M0 is " + std::to_string(by) + ")");
   if (!kDst || p->src[0].kind == OperandKind::kSgpr) {
     for (u32 k = 0; k < n; ++k) w.sgpr[to + k] = w.sgpr[from + k];
   } else {
@@ -133,7 +142,9 @@ const Inst* move_relative(WaveView& w, const Inst* p) {
   return p + 1;
 }
 
-const Inst* movk(WaveView& w, const Inst* p) { return w.sgpr[p->dst.index] = static_cast<u32>(p->imm), p + 1; }
+const Inst* movk(WaveView& w, const Inst* p) {
+  return w.sgpr[p->dst.index] = static_cast<u32>(p->imm), p + 1;
+}
 const Inst* cmovk(WaveView& w, const Inst* p) {
   if (w.scc) w.sgpr[p->dst.index] = static_cast<u32>(p->imm);
   return p + 1;
@@ -144,22 +155,45 @@ const Inst* addk(WaveView& w, const Inst* p) {
   w.sgpr[p->dst.index] = static_cast<u32>(r);
   return p + 1;
 }
-const Inst* mulk(WaveView& w, const Inst* p) { return w.sgpr[p->dst.index] *= static_cast<u32>(p->imm), p + 1; }
+const Inst* mulk(WaveView& w, const Inst* p) {
+  return w.sgpr[p->dst.index] *= static_cast<u32>(p->imm), p + 1;
+}
 
 using Map = std::unordered_map<Op, ExecFn>;
 
 template <class D, class A, class B, bool kNonZero, class F>
-ExecFn two(F) { return sop2<D, A, B, F, kNonZero>; }
+ExecFn two(F) {
+  return sop2<D, A, B, F, kNonZero>;
+}
 template <class D, class A, bool kNonZero, class F>
-ExecFn one(F) { return sop1<D, A, F, kNonZero>; }
+ExecFn one(F) {
+  return sop1<D, A, F, kNonZero>;
+}
 template <class A, class B, class F>
-ExecFn cmp(F) { return sopc<A, B, F>; }
+ExecFn cmp(F) {
+  return sopc<A, B, F>;
+}
 
 void add_sums(Map& m) {
-  m[Op::s_add_u32] = two<u32, u32, u32, false>([](u32 a, u32 b, u32& scc) { const u32 r = a + b; scc = r < a; return r; });
-  m[Op::s_sub_u32] = two<u32, u32, u32, false>([](u32 a, u32 b, u32& scc) { scc = a < b; return a - b; });
-  m[Op::s_add_i32] = two<u32, u32, u32, false>([](u32 a, u32 b, u32& scc) { const u32 r = a + b; scc = ((a ^ r) & (b ^ r)) >> 31; return r; });
-  m[Op::s_sub_i32] = two<u32, u32, u32, false>([](u32 a, u32 b, u32& scc) { const u32 r = a - b; scc = ((a ^ b) & (a ^ r)) >> 31; return r; });
+  m[Op::s_add_u32] = two<u32, u32, u32, false>([](u32 a, u32 b, u32& scc) {
+    const u32 r = a + b;
+    scc = r < a;
+    return r;
+  });
+  m[Op::s_sub_u32] = two<u32, u32, u32, false>([](u32 a, u32 b, u32& scc) {
+    scc = a < b;
+    return a - b;
+  });
+  m[Op::s_add_i32] = two<u32, u32, u32, false>([](u32 a, u32 b, u32& scc) {
+    const u32 r = a + b;
+    scc = ((a ^ r) & (b ^ r)) >> 31;
+    return r;
+  });
+  m[Op::s_sub_i32] = two<u32, u32, u32, false>([](u32 a, u32 b, u32& scc) {
+    const u32 r = a - b;
+    scc = ((a ^ b) & (a ^ r)) >> 31;
+    return r;
+  });
   m[Op::s_addc_u32] = two<u32, u32, u32, false>([](u32 a, u32 b, u32& scc) {
     const u64 r = static_cast<u64>(a) + b + scc;
     scc = static_cast<u32>(r >> 32);
@@ -170,14 +204,31 @@ void add_sums(Map& m) {
     scc = a < take;
     return static_cast<u32>(a - take);
   });
-  m[Op::s_min_i32] = two<u32, i32, i32, false>([](i32 a, i32 b, u32& scc) { scc = a < b; return static_cast<u32>(scc ? a : b); });
-  m[Op::s_min_u32] = two<u32, u32, u32, false>([](u32 a, u32 b, u32& scc) { scc = a < b; return scc ? a : b; });
-  m[Op::s_max_i32] = two<u32, i32, i32, false>([](i32 a, i32 b, u32& scc) { scc = a > b; return static_cast<u32>(scc ? a : b); });
-  m[Op::s_max_u32] = two<u32, u32, u32, false>([](u32 a, u32 b, u32& scc) { scc = a > b; return scc ? a : b; });
+  m[Op::s_min_i32] = two<u32, i32, i32, false>([](i32 a, i32 b, u32& scc) {
+    scc = a < b;
+    return static_cast<u32>(scc ? a : b);
+  });
+  m[Op::s_min_u32] = two<u32, u32, u32, false>([](u32 a, u32 b, u32& scc) {
+    scc = a < b;
+    return scc ? a : b;
+  });
+  m[Op::s_max_i32] = two<u32, i32, i32, false>([](i32 a, i32 b, u32& scc) {
+    scc = a > b;
+    return static_cast<u32>(scc ? a : b);
+  });
+  m[Op::s_max_u32] = two<u32, u32, u32, false>([](u32 a, u32 b, u32& scc) {
+    scc = a > b;
+    return scc ? a : b;
+  });
   m[Op::s_mul_i32] = two<u32, u32, u32, false>([](u32 a, u32 b, u32&) { return a * b; });
-  m[Op::s_mul_hi_u32] = two<u32, u32, u32, false>([](u32 a, u32 b, u32&) { return static_cast<u32>((static_cast<u64>(a) * b) >> 32); });
-  m[Op::s_mul_hi_i32] = two<u32, i32, i32, false>([](i32 a, i32 b, u32&) { return static_cast<u32>((static_cast<i64>(a) * b) >> 32); });
-  m[Op::s_absdiff_i32] = two<u32, i32, i32, true>([](i32 a, i32 b, u32&) { return a > b ? static_cast<u32>(a) - static_cast<u32>(b) : static_cast<u32>(b) - static_cast<u32>(a); });
+  m[Op::s_mul_hi_u32] = two<u32, u32, u32, false>(
+      [](u32 a, u32 b, u32&) { return static_cast<u32>((static_cast<u64>(a) * b) >> 32); });
+  m[Op::s_mul_hi_i32] = two<u32, i32, i32, false>(
+      [](i32 a, i32 b, u32&) { return static_cast<u32>((static_cast<i64>(a) * b) >> 32); });
+  m[Op::s_absdiff_i32] = two<u32, i32, i32, true>([](i32 a, i32 b, u32&) {
+    return a > b ? static_cast<u32>(a) - static_cast<u32>(b)
+                 : static_cast<u32>(b) - static_cast<u32>(a);
+  });
   const auto shift_add = [](auto n) {
     return two<u32, u32, u32, false>([](u32 a, u32 b, u32& scc) {
       const u64 r = (static_cast<u64>(a) << decltype(n)::value) + b;
@@ -192,7 +243,8 @@ void add_sums(Map& m) {
 }
 
 template <class T>
-void add_logic(Map& m, Op and_, Op or_, Op xor_, Op andn2, Op orn2, Op nand, Op nor, Op xnor, Op select, Op not_, Op wqm, Op quad) {
+void add_logic(Map& m, Op and_, Op or_, Op xor_, Op andn2, Op orn2, Op nand, Op nor, Op xnor,
+               Op select, Op not_, Op wqm, Op quad) {
   m[and_] = two<T, T, T, true>([](T a, T b, u32&) { return static_cast<T>(a & b); });
   m[or_] = two<T, T, T, true>([](T a, T b, u32&) { return static_cast<T>(a | b); });
   m[xor_] = two<T, T, T, true>([](T a, T b, u32&) { return static_cast<T>(a ^ b); });
@@ -210,19 +262,30 @@ void add_logic(Map& m, Op and_, Op or_, Op xor_, Op andn2, Op orn2, Op nand, Op 
 void add_shifts(Map& m) {
   m[Op::s_lshl_b32] = two<u32, u32, u32, true>([](u32 a, u32 b, u32&) { return a << (b & 31); });
   m[Op::s_lshr_b32] = two<u32, u32, u32, true>([](u32 a, u32 b, u32&) { return a >> (b & 31); });
-  m[Op::s_ashr_i32] = two<u32, i32, u32, true>([](i32 a, u32 b, u32&) { return static_cast<u32>(a >> (b & 31)); });
+  m[Op::s_ashr_i32] =
+      two<u32, i32, u32, true>([](i32 a, u32 b, u32&) { return static_cast<u32>(a >> (b & 31)); });
   m[Op::s_lshl_b64] = two<u64, u64, u32, true>([](u64 a, u32 b, u32&) { return a << (b & 63); });
   m[Op::s_lshr_b64] = two<u64, u64, u32, true>([](u64 a, u32 b, u32&) { return a >> (b & 63); });
-  m[Op::s_ashr_i64] = two<u64, i64, u32, true>([](i64 a, u32 b, u32&) { return static_cast<u64>(a >> (b & 63)); });
-  m[Op::s_bfm_b32] = two<u32, u32, u32, false>([](u32 a, u32 b, u32&) { return ((1u << (a & 31)) - 1) << (b & 31); });
-  m[Op::s_bfm_b64] = two<u64, u32, u32, false>([](u32 a, u32 b, u32&) { return ((1ull << (a & 63)) - 1) << (b & 63); });
-  m[Op::s_bfe_u32] = two<u32, u32, u32, true>([](u32 a, u32 b, u32&) { return extract(a, b, false); });
-  m[Op::s_bfe_i32] = two<u32, u32, u32, true>([](u32 a, u32 b, u32&) { return extract(a, b, true); });
-  m[Op::s_bfe_u64] = two<u64, u64, u32, true>([](u64 a, u32 b, u32&) { return extract(a, b, false); });
-  m[Op::s_bfe_i64] = two<u64, u64, u32, true>([](u64 a, u32 b, u32&) { return extract(a, b, true); });
-  m[Op::s_pack_ll_b32_b16] = two<u32, u32, u32, false>([](u32 a, u32 b, u32&) { return (a & 0xffff) | b << 16; });
-  m[Op::s_pack_lh_b32_b16] = two<u32, u32, u32, false>([](u32 a, u32 b, u32&) { return (a & 0xffff) | (b & 0xffff0000u); });
-  m[Op::s_pack_hh_b32_b16] = two<u32, u32, u32, false>([](u32 a, u32 b, u32&) { return a >> 16 | (b & 0xffff0000u); });
+  m[Op::s_ashr_i64] =
+      two<u64, i64, u32, true>([](i64 a, u32 b, u32&) { return static_cast<u64>(a >> (b & 63)); });
+  m[Op::s_bfm_b32] = two<u32, u32, u32, false>(
+      [](u32 a, u32 b, u32&) { return ((1u << (a & 31)) - 1) << (b & 31); });
+  m[Op::s_bfm_b64] = two<u64, u32, u32, false>(
+      [](u32 a, u32 b, u32&) { return ((1ull << (a & 63)) - 1) << (b & 63); });
+  m[Op::s_bfe_u32] =
+      two<u32, u32, u32, true>([](u32 a, u32 b, u32&) { return extract(a, b, false); });
+  m[Op::s_bfe_i32] =
+      two<u32, u32, u32, true>([](u32 a, u32 b, u32&) { return extract(a, b, true); });
+  m[Op::s_bfe_u64] =
+      two<u64, u64, u32, true>([](u64 a, u32 b, u32&) { return extract(a, b, false); });
+  m[Op::s_bfe_i64] =
+      two<u64, u64, u32, true>([](u64 a, u32 b, u32&) { return extract(a, b, true); });
+  m[Op::s_pack_ll_b32_b16] =
+      two<u32, u32, u32, false>([](u32 a, u32 b, u32&) { return (a & 0xffff) | b << 16; });
+  m[Op::s_pack_lh_b32_b16] = two<u32, u32, u32, false>(
+      [](u32 a, u32 b, u32&) { return (a & 0xffff) | (b & 0xffff0000u); });
+  m[Op::s_pack_hh_b32_b16] =
+      two<u32, u32, u32, false>([](u32 a, u32 b, u32&) { return a >> 16 | (b & 0xffff0000u); });
 }
 
 void add_one_operand(Map& m) {
@@ -232,10 +295,14 @@ void add_one_operand(Map& m) {
   m[Op::s_cmov_b64] = cmov64;
   m[Op::s_brev_b32] = one<u32, u32, false>([](u32 a) { return static_cast<u32>(reverse(a, 32)); });
   m[Op::s_brev_b64] = one<u64, u64, false>([](u64 a) { return reverse(a, 64); });
-  m[Op::s_bcnt0_i32_b32] = one<u32, u32, true>([](u32 a) { return static_cast<u32>(32 - std::popcount(a)); });
-  m[Op::s_bcnt0_i32_b64] = one<u32, u64, true>([](u64 a) { return static_cast<u32>(64 - std::popcount(a)); });
-  m[Op::s_bcnt1_i32_b32] = one<u32, u32, true>([](u32 a) { return static_cast<u32>(std::popcount(a)); });
-  m[Op::s_bcnt1_i32_b64] = one<u32, u64, true>([](u64 a) { return static_cast<u32>(std::popcount(a)); });
+  m[Op::s_bcnt0_i32_b32] =
+      one<u32, u32, true>([](u32 a) { return static_cast<u32>(32 - std::popcount(a)); });
+  m[Op::s_bcnt0_i32_b64] =
+      one<u32, u64, true>([](u64 a) { return static_cast<u32>(64 - std::popcount(a)); });
+  m[Op::s_bcnt1_i32_b32] =
+      one<u32, u32, true>([](u32 a) { return static_cast<u32>(std::popcount(a)); });
+  m[Op::s_bcnt1_i32_b64] =
+      one<u32, u64, true>([](u64 a) { return static_cast<u32>(std::popcount(a)); });
   m[Op::s_ff0_i32_b32] = one<u32, u32, false>([](u32 a) { return first_bit(~a); });
   m[Op::s_ff0_i32_b64] = one<u32, u64, false>([](u64 a) { return first_bit(~a); });
   m[Op::s_ff1_i32_b32] = one<u32, u32, false>([](u32 a) { return first_bit(a); });
@@ -244,8 +311,10 @@ void add_one_operand(Map& m) {
   m[Op::s_flbit_i32_b64] = one<u32, u64, false>([](u64 a) { return leading(a); });
   m[Op::s_flbit_i32] = one<u32, u32, false>([](u32 a) { return leading(a >> 31 ? ~a : a); });
   m[Op::s_flbit_i32_i64] = one<u32, u64, false>([](u64 a) { return leading(a >> 63 ? ~a : a); });
-  m[Op::s_sext_i32_i8] = one<u32, u32, false>([](u32 a) { return static_cast<u32>(static_cast<i32>(static_cast<int8_t>(a))); });
-  m[Op::s_sext_i32_i16] = one<u32, u32, false>([](u32 a) { return static_cast<u32>(static_cast<i32>(static_cast<int16_t>(a))); });
+  m[Op::s_sext_i32_i8] = one<u32, u32, false>(
+      [](u32 a) { return static_cast<u32>(static_cast<i32>(static_cast<int8_t>(a))); });
+  m[Op::s_sext_i32_i16] = one<u32, u32, false>(
+      [](u32 a) { return static_cast<u32>(static_cast<i32>(static_cast<int16_t>(a))); });
   m[Op::s_abs_i32] = one<u32, u32, true>([](u32 a) { return a >> 31 ? 0u - a : a; });
   m[Op::s_bitset0_b32] = bit_set<false, u32>;
   m[Op::s_bitset1_b32] = bit_set<true, u32>;
@@ -263,7 +332,9 @@ void add_one_operand(Map& m) {
 }
 
 template <bool kWrite, class F>
-ExecFn saving(F) { return save_exec<F, kWrite>; }
+ExecFn saving(F) {
+  return save_exec<F, kWrite>;
+}
 
 void add_save_exec(Map& m) {
   m[Op::s_and_saveexec_b64] = saving<false>([](u64 s, u64 e) { return s & e; });
@@ -281,9 +352,13 @@ void add_save_exec(Map& m) {
 }
 
 template <class F>
-ExecFn cmpk_i(F) { return sopk_compare<F, true>; }
+ExecFn cmpk_i(F) {
+  return sopk_compare<F, true>;
+}
 template <class F>
-ExecFn cmpk_u(F) { return sopk_compare<F, false>; }
+ExecFn cmpk_u(F) {
+  return sopk_compare<F, false>;
+}
 
 void add_compares(Map& m) {
   const auto eq = [](auto a, auto b) { return a == b; };
@@ -325,10 +400,12 @@ void add_compares(Map& m) {
 Map make_map() {
   Map m;
   add_sums(m);
-  add_logic<u32>(m, Op::s_and_b32, Op::s_or_b32, Op::s_xor_b32, Op::s_andn2_b32, Op::s_orn2_b32, Op::s_nand_b32, Op::s_nor_b32,
-                 Op::s_xnor_b32, Op::s_cselect_b32, Op::s_not_b32, Op::s_wqm_b32, Op::s_quadmask_b32);
-  add_logic<u64>(m, Op::s_and_b64, Op::s_or_b64, Op::s_xor_b64, Op::s_andn2_b64, Op::s_orn2_b64, Op::s_nand_b64, Op::s_nor_b64,
-                 Op::s_xnor_b64, Op::s_cselect_b64, Op::s_not_b64, Op::s_wqm_b64, Op::s_quadmask_b64);
+  add_logic<u32>(m, Op::s_and_b32, Op::s_or_b32, Op::s_xor_b32, Op::s_andn2_b32, Op::s_orn2_b32,
+                 Op::s_nand_b32, Op::s_nor_b32, Op::s_xnor_b32, Op::s_cselect_b32, Op::s_not_b32,
+                 Op::s_wqm_b32, Op::s_quadmask_b32);
+  add_logic<u64>(m, Op::s_and_b64, Op::s_or_b64, Op::s_xor_b64, Op::s_andn2_b64, Op::s_orn2_b64,
+                 Op::s_nand_b64, Op::s_nor_b64, Op::s_xnor_b64, Op::s_cselect_b64, Op::s_not_b64,
+                 Op::s_wqm_b64, Op::s_quadmask_b64);
   add_shifts(m);
   add_one_operand(m);
   add_save_exec(m);

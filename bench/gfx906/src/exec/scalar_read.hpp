@@ -25,6 +25,8 @@ namespace gfx906 {
       return 0;
   }
 }
-[[gnu::always_inline]] inline uint32_t read_scalar(const WaveView& w, const Inst& i, int s) { return static_cast<uint32_t>(read_scalar64(w, i, s)); }
+[[gnu::always_inline]] inline uint32_t read_scalar(const WaveView& w, const Inst& i, int s) {
+  return static_cast<uint32_t>(read_scalar64(w, i, s));
+}
 
 }  // namespace gfx906

@@ -7,10 +7,13 @@
 namespace gfx906 {
 namespace {
 
-constexpr uint64_t kQuantum = 4096;  // wave instructions before the next wave of the group gets its turn
+constexpr uint64_t kQuantum =
+    4096;  // wave instructions before the next wave of the group gets its turn
 constexpr uint32_t kPollLimit = 64;  // polls of memory after which a group is taken to be waiting
 
-ExecFn exec_of(const Inst* p) { return reinterpret_cast<ExecFn>(p->exec); }
+ExecFn exec_of(const Inst* p) {
+  return reinterpret_cast<ExecFn>(p->exec);
+}
 
 void run_fast(WaveView& w, uint64_t n) {
   const Inst* ip = w.ip;
@@ -34,8 +37,11 @@ const Inst* run_indexed(WaveView& w, const Inst* p) {
     o.index = static_cast<uint16_t>(o.index + by);
     return o.index + std::max<uint32_t>(o.width, 1) <= w.vgpr_count;
   };
-  const bool ok = shift(moved.src[0], 0) && shift(moved.src[1], 1) && shift(moved.src[2], 2) && shift(moved.dst, 3);
-  if (!ok) return fault(w, p, Code::kFault, "indexed vector register is out of range (index " + std::to_string(by) + ")");
+  const bool ok = shift(moved.src[0], 0) && shift(moved.src[1], 1) && shift(moved.src[2], 2) &&
+                  shift(moved.dst, 3);
+  if (!ok)
+    return fault(w, p, Code::kFault,
+                 "indexed vector register is out of range (index " + std::to_string(by) + ")");
   const Inst* next = exec_of(p)(w, &moved);
   return next == &moved + 1 ? p + 1 : next ? p + 1 : nullptr;
 }
@@ -109,11 +115,21 @@ StepResult step_group(GroupState& g, uint64_t budget) {
       g.instructions += w->count - before;
       polls += w->polls;
       switch (w->status) {
-        case WaveStatus::kFaulted: return StepResult::kFault;
-        case WaveStatus::kEnded: --g.live; ran = true; break;
-        case WaveStatus::kBarrier: ++g.at_barrier; ran = true; break;
-        case WaveStatus::kSleeping: slept = true; break;
-        default: ran = true;
+        case WaveStatus::kFaulted:
+          return StepResult::kFault;
+        case WaveStatus::kEnded:
+          --g.live;
+          ran = true;
+          break;
+        case WaveStatus::kBarrier:
+          ++g.at_barrier;
+          ran = true;
+          break;
+        case WaveStatus::kSleeping:
+          slept = true;
+          break;
+        default:
+          ran = true;
       }
     }
     if (g.at_barrier && g.at_barrier == g.live) {

@@ -13,12 +13,27 @@ namespace gfx906 {
 enum class WaveStatus : uint8_t { kRunning, kBarrier, kSleeping, kEnded, kFaulted };
 
 // Scalar register numbers as the encoding has them.
-enum ScalarReg : uint32_t { kFlatScratch = 102, kXnackMask = 104, kVcc = 106, kTtmp = 108, kM0 = 124, kExec = 126 };
+enum ScalarReg : uint32_t {
+  kFlatScratch = 102,
+  kXnackMask = 104,
+  kVcc = 106,
+  kTtmp = 108,
+  kM0 = 124,
+  kExec = 126
+};
 
 // MODE register fields.
 enum ModeBits : uint32_t {
-  kRound32 = 3, kRound16_64 = 3 << 2, kDenormIn32 = 1 << 4, kDenormOut32 = 1 << 5, kDenormIn16_64 = 1 << 6,
-  kDenormOut16_64 = 1 << 7, kDx10Clamp = 1 << 8, kIeee = 1 << 9, kFp16Ovfl = 1 << 23, kGprIdxEn = 1 << 27,
+  kRound32 = 3,
+  kRound16_64 = 3 << 2,
+  kDenormIn32 = 1 << 4,
+  kDenormOut32 = 1 << 5,
+  kDenormIn16_64 = 1 << 6,
+  kDenormOut16_64 = 1 << 7,
+  kDx10Clamp = 1 << 8,
+  kIeee = 1 << 9,
+  kFp16Ovfl = 1 << 23,
+  kGprIdxEn = 1 << 27,
   kVskip = 1 << 28,
 };
 
@@ -41,10 +56,10 @@ struct alignas(64) WaveView {
   uint32_t mode = 0;
   WaveStatus status = WaveStatus::kRunning;
   volatile bool running = false;  // a host thread is inside its run loop
-  bool gpr_idx = false;  // s_set_gpr_idx_on is in force
-  uint32_t index = 0;    // in its group
-  uint32_t gws_wait = 0;  // round + 1 of the dispatch-wide barrier it waits at
-  const Inst* ip = nullptr;  // where to go on
+  bool gpr_idx = false;           // s_set_gpr_idx_on is in force
+  uint32_t index = 0;             // in its group
+  uint32_t gws_wait = 0;          // round + 1 of the dispatch-wide barrier it waits at
+  const Inst* ip = nullptr;       // where to go on
   const Program* program = nullptr;
   GroupState* group = nullptr;
   uint8_t* lds = nullptr;
@@ -52,8 +67,8 @@ struct alignas(64) WaveView {
   uint8_t* scratch = nullptr;
   uint64_t scratch_size = 0;  // bytes of the wave's 64 lanes
   Trace* trace = nullptr;
-  uint64_t count = 0;   // instructions run
-  uint32_t polls = 0;   // atomics and glc loads since its group got its thread: a sign of spinning
+  uint64_t count = 0;  // instructions run
+  uint32_t polls = 0;  // atomics and glc loads since its group got its thread: a sign of spinning
   uint32_t* vgpr_memory = nullptr;
 
   [[gnu::always_inline]] uint64_t read64(uint32_t reg) const {
@@ -69,16 +84,19 @@ struct alignas(64) WaveView {
 
 using ExecFn = const Inst* (*)(WaveView&, const Inst*);
 
-// A lane loop: d, a, b, c are rows of 64 lanes (wider values in consecutive rows); d may be one of the sources.
+// A lane loop: d, a, b, c are rows of 64 lanes (wider values in consecutive rows); d may be one of
+// the sources.
 struct LaneContext {
   uint32_t mode = 0;
   uint64_t exec = 0;
-  uint64_t mask_in = 0;   // carry in, v_cndmask's selector, vcc of v_div_fmas
-  uint64_t mask_out = 0;  // carry out, a comparison's result (lanes outside EXEC are cleared by the caller)
+  uint64_t mask_in = 0;  // carry in, v_cndmask's selector, vcc of v_div_fmas
+  uint64_t mask_out =
+      0;  // carry out, a comparison's result (lanes outside EXEC are cleared by the caller)
   const Inst* inst = nullptr;
   bool fp_default = true;  // MODE: round to nearest even, all denormals kept
 };
-using CoreFn = void (*)(uint32_t* d, const uint32_t* a, const uint32_t* b, const uint32_t* c, LaneContext& x);
+using CoreFn = void (*)(uint32_t* d, const uint32_t* a, const uint32_t* b, const uint32_t* c,
+                        LaneContext& x);
 
 // How a VALU operation is run around its lane loop.
 enum class Shape : uint8_t { kNone, kValue, kCompare, kCompareX, kSpecial };
@@ -90,12 +108,13 @@ struct Handler {
   Shape shape = Shape::kNone;
   NumType source = NumType::kInt;  // type of the sources, for neg and abs
   NumType result = NumType::kInt;  // for clamp and omod; kInt: the lane loop clamps itself
-  bool keep_high = false;        // a 16-bit result that leaves the other half of its register as it was
-  bool accumulate = false;         // reads its destination as source c (v_mac, v_fmac)
+  bool keep_high = false;   // a 16-bit result that leaves the other half of its register as it was
+  bool accumulate = false;  // reads its destination as source c (v_mac, v_fmac)
   ExecFn special = nullptr;
 };
 
-// Reports a failure of the kernel at an instruction: the wave stops, the dispatch ends with the Status.
+// Reports a failure of the kernel at an instruction: the wave stops, the dispatch ends with the
+// Status.
 const Inst* fault(WaveView& w, const Inst* i, Code code, const std::string& what);
 
 }  // namespace gfx906

@@ -1,4 +1,5 @@
-// Finds code objects in fat binaries: bundles, compressed bundles, and the host programs that embed them.
+// Finds code objects in fat binaries: bundles, compressed bundles, and the host programs that embed
+// them.
 #include <zlib.h>
 #include <zstd.h>
 
@@ -13,7 +14,7 @@ namespace {
 
 constexpr char kMagic[] = "__CLANG_OFFLOAD_BUNDLE__";
 constexpr size_t kMagicSize = sizeof(kMagic) - 1;
-constexpr uint64_t kMaxUnpacked = 16ull << 30;
+constexpr uint64_t kMaxUnpacked = 4ull << 30;
 
 template <class T>
 T read(const uint8_t* p) {
@@ -27,11 +28,15 @@ std::string_view processor_of(std::string_view target) {
   const size_t dash = target.rfind('-');
   // A feature's minus sign ("xnack-") is not the separator: look for the last "--" first.
   const size_t twin = target.rfind("--");
-  std::string_view p = target.substr(twin != target.npos ? twin + 2 : dash != target.npos ? dash + 1 : 0);
+  std::string_view p = target.substr(twin != target.npos   ? twin + 2
+                                     : dash != target.npos ? dash + 1
+                                                           : 0);
   return p.substr(0, p.find(':'));
 }
 
-bool is_elf(const uint8_t* p, size_t n) { return n >= 64 && std::memcmp(p, "\177ELF", 4) == 0; }
+bool is_elf(const uint8_t* p, size_t n) {
+  return n >= 64 && std::memcmp(p, "\177ELF", 4) == 0;
+}
 
 struct Collector {
   std::string_view processor;
@@ -42,7 +47,9 @@ struct Collector {
   }
 };
 
-Status bad(const std::string& what) { return Status(Code::kCorrupt, "offload bundle: " + what); }
+Status bad(const std::string& what) {
+  return Status(Code::kCorrupt, "offload bundle: " + what);
+}
 
 // `size` may be more than the bundle; `used` receives its extent.
 Status read_bundle(const uint8_t* p, uint64_t size, Collector& out, uint64_t& used) {
@@ -56,12 +63,13 @@ Status read_bundle(const uint8_t* p, uint64_t size, Collector& out, uint64_t& us
     const uint64_t offset = read<uint64_t>(p + pos), bytes = read<uint64_t>(p + pos + 8),
                    id = read<uint64_t>(p + pos + 16);
     pos += 24;
-    if (id > 4096 || size - pos < id) return bad("name of entry " + std::to_string(k) + " is cut off");
+    if (id > 4096 || size - pos < id)
+      return bad("name of entry " + std::to_string(k) + " is cut off");
     const std::string_view target(reinterpret_cast<const char*>(p + pos), id);
     pos += id;
     if (offset > size || bytes > size - offset) {
-      return bad("entry \"" + std::string(target) + "\" (offset " + std::to_string(offset) + ", size " +
-                 std::to_string(bytes) + ") passes the end");
+      return bad("entry \"" + std::string(target) + "\" (offset " + std::to_string(offset) +
+                 ", size " + std::to_string(bytes) + ") passes the end");
     }
     used = std::max({used, pos, offset + bytes});
     if (bytes && is_elf(p + offset, bytes)) out.add(target, p + offset, bytes);
@@ -69,29 +77,34 @@ Status read_bundle(const uint8_t* p, uint64_t size, Collector& out, uint64_t& us
   return {};
 }
 
-// Unpacks a stream whose compressed size may be unknown: input is read in small steps, so that nothing far
-// behind its end is touched.
+// Unpacks a stream whose compressed size may be unknown: input is read in small steps, so that
+// nothing far behind its end is touched.
 Status unpack_zstd(const uint8_t* p, uint64_t size, std::vector<uint8_t>& out, uint64_t& consumed) {
-  const std::unique_ptr<ZSTD_DStream, size_t (*)(ZSTD_DStream*)> stream(ZSTD_createDStream(), ZSTD_freeDStream);
+  const std::unique_ptr<ZSTD_DStream, size_t (*)(ZSTD_DStream*)> stream(ZSTD_createDStream(),
+                                                                        ZSTD_freeDStream);
   if (!stream) return Status(Code::kOutOfMemory, "offload bundle: no memory for the unpacker");
   ZSTD_outBuffer o{out.data(), out.size(), 0};
   size_t left = 1;
   consumed = 0;
   while (left) {
     if (consumed >= size) return bad("compressed data is cut off");
-    ZSTD_inBuffer in{p + consumed, static_cast<size_t>(std::min<uint64_t>(size - consumed, 4096)), 0};
+    ZSTD_inBuffer in{p + consumed, static_cast<size_t>(std::min<uint64_t>(size - consumed, 4096)),
+                     0};
     left = ZSTD_decompressStream(stream.get(), &o, &in);
     if (ZSTD_isError(left)) return bad(std::string("zstd: ") + ZSTD_getErrorName(left));
     if (in.pos == 0 && left && o.pos == o.size) return bad("unpacks to more than its header says");
     consumed += in.pos;
   }
-  if (o.pos != o.size) return bad("unpacks to " + std::to_string(o.pos) + " bytes, header says " + std::to_string(o.size));
+  if (o.pos != o.size)
+    return bad("unpacks to " + std::to_string(o.pos) + " bytes, header says " +
+               std::to_string(o.size));
   return {};
 }
 
 Status unpack_zlib(const uint8_t* p, uint64_t size, std::vector<uint8_t>& out, uint64_t& consumed) {
   z_stream z{};
-  if (inflateInit(&z) != Z_OK) return Status(Code::kOutOfMemory, "offload bundle: no memory for the unpacker");
+  if (inflateInit(&z) != Z_OK)
+    return Status(Code::kOutOfMemory, "offload bundle: no memory for the unpacker");
   int rc = Z_OK;
   consumed = 0;
   uint64_t produced = 0;
@@ -131,8 +144,11 @@ Status read_compressed(const uint8_t* p, uint64_t size, Collector& out, uint64_t
   } else {
     return bad("compressed version " + std::to_string(version) + " is unknown");
   }
-  if (total > size || total < header) return bad("compressed size " + std::to_string(total) + " passes the end");
-  if (unpacked > kMaxUnpacked || unpacked < kMagicSize) {
+  if (total > size || total < header)
+    return bad("compressed size " + std::to_string(total) + " passes the end");
+  // No real bundle shrinks a thousandfold; a header that says so is not believed with memory.
+  if (unpacked > kMaxUnpacked || unpacked < kMagicSize ||
+      (version > 1 && unpacked / 1024 > total)) {
     return bad("unpacked size " + std::to_string(unpacked) + " is not plausible");
   }
   std::vector<uint8_t> bytes(unpacked);
@@ -159,15 +175,19 @@ Status scan(const uint8_t* p, uint64_t size, Collector& out) {
     // A compressed bundle is recognised by its magic and a plausible version only.
     const uint64_t limit = a ? static_cast<uint64_t>(a - p) : size;
     const uint8_t* c = p + pos;
-    while ((c = static_cast<const uint8_t*>(memmem(c, static_cast<size_t>(p + limit - c), "CCOB", 4))) != nullptr) {
-      if (p + size - c >= 24 && read<uint16_t>(c + 4) >= 1 && read<uint16_t>(c + 4) <= 3 && read<uint16_t>(c + 6) <= 1) break;
+    while ((c = static_cast<const uint8_t*>(
+                memmem(c, static_cast<size_t>(p + limit - c), "CCOB", 4))) != nullptr) {
+      if (p + size - c >= 24 && read<uint16_t>(c + 4) >= 1 && read<uint16_t>(c + 4) <= 3 &&
+          read<uint16_t>(c + 6) <= 1)
+        break;
       ++c;
     }
     if (!a && !c) break;
     const uint8_t* at = c ? c : a;
     uint64_t used = 0;
     const uint64_t here = static_cast<uint64_t>(at - p);
-    const Status s = c ? read_compressed(at, size - here, out, used) : read_bundle(at, size - here, out, used);
+    const Status s =
+        c ? read_compressed(at, size - here, out, used) : read_bundle(at, size - here, out, used);
     if (!s) return s;
     pos = here + std::max<uint64_t>(used, 4);
   }
@@ -183,9 +203,11 @@ std::optional<Section> find_section(std::span<const uint8_t> b, std::string_view
   const uint64_t shoff = read<uint64_t>(b.data() + 40);
   const uint64_t entry = read<uint16_t>(b.data() + 58), count = read<uint16_t>(b.data() + 60),
                  names = read<uint16_t>(b.data() + 62);
-  if (entry < 64 || shoff > b.size() || count * entry > b.size() - shoff || names >= count) return std::nullopt;
+  if (entry < 64 || shoff > b.size() || count * entry > b.size() - shoff || names >= count)
+    return std::nullopt;
   const uint8_t* table = b.data() + shoff;
-  const uint64_t strings = read<uint64_t>(table + names * entry + 24), strings_size = read<uint64_t>(table + names * entry + 32);
+  const uint64_t strings = read<uint64_t>(table + names * entry + 24),
+                 strings_size = read<uint64_t>(table + names * entry + 32);
   if (strings > b.size() || strings_size > b.size() - strings) return std::nullopt;
   for (uint64_t k = 0; k < count; ++k) {
     const uint8_t* h = table + k * entry;
@@ -193,7 +215,8 @@ std::optional<Section> find_section(std::span<const uint8_t> b, std::string_view
     if (at >= strings_size) continue;
     const char* text = reinterpret_cast<const char*>(b.data() + strings + at);
     const uint64_t offset = read<uint64_t>(h + 24), size = read<uint64_t>(h + 32);
-    if (std::string_view(text, strnlen(text, strings_size - at)) == name && offset <= b.size() && size <= b.size() - offset) {
+    if (std::string_view(text, strnlen(text, strings_size - at)) == name && offset <= b.size() &&
+        size <= b.size() - offset) {
       return Section{offset, size};
     }
   }
@@ -202,13 +225,16 @@ std::optional<Section> find_section(std::span<const uint8_t> b, std::string_view
 
 }  // namespace
 
-Result<std::vector<CodeObjectBlob>> extract_code_objects(std::span<const uint8_t> bytes, std::string_view processor) {
+Result<std::vector<CodeObjectBlob>> extract_code_objects(std::span<const uint8_t> bytes,
+                                                         std::string_view processor) {
   Collector out{processor, {}};
   const uint8_t* p = bytes.data();
   uint64_t size = bytes.size();
   if (is_elf(p, size)) {
-    if (p[4] == 2 && read<uint16_t>(p + 18) == 224) {  // a bare AMDGPU object; its target is checked by the loader
-      out.blobs.push_back({"amdgcn-amd-amdhsa--" + std::string(processor), {bytes.begin(), bytes.end()}});
+    if (p[4] == 2 && read<uint16_t>(p + 18) ==
+                         224) {  // a bare AMDGPU object; its target is checked by the loader
+      out.blobs.push_back(
+          {"amdgcn-amd-amdhsa--" + std::string(processor), {bytes.begin(), bytes.end()}});
       return std::move(out.blobs);
     }
     if (p[4] == 2) {
@@ -223,7 +249,8 @@ Result<std::vector<CodeObjectBlob>> extract_code_objects(std::span<const uint8_t
   return std::move(out.blobs);
 }
 
-Result<std::vector<CodeObjectBlob>> extract_from_fatbin(const void* fatbin, std::string_view processor) {
+Result<std::vector<CodeObjectBlob>> extract_from_fatbin(const void* fatbin,
+                                                        std::string_view processor) {
   Collector out{processor, {}};
   const auto* p = static_cast<const uint8_t*>(fatbin);
   if (!p) return Status(Code::kInvalidArgument, "fat binary: null pointer");
@@ -231,7 +258,8 @@ Result<std::vector<CodeObjectBlob>> extract_from_fatbin(const void* fatbin, std:
   Status s;
   if (std::memcmp(p, "\177ELF", 4) == 0) {
     // A bare code object: its section table stands at the end.
-    const uint64_t size = read<uint64_t>(p + 40) + uint64_t{read<uint16_t>(p + 58)} * read<uint16_t>(p + 60);
+    const uint64_t size =
+        read<uint64_t>(p + 40) + uint64_t{read<uint16_t>(p + 58)} * read<uint16_t>(p + 60);
     out.blobs.push_back({"amdgcn-amd-amdhsa--" + std::string(processor), {p, p + size}});
   } else if (std::memcmp(p, "CCOB", 4) == 0) {
     s = read_compressed(p, uint64_t{1} << 40, out, used);

@@ -21,7 +21,9 @@ constexpr uint32_t kMachGfx906 = 0x2f;
 constexpr uint32_t kNoteMetadata = 32;
 constexpr uint64_t kMaxImage = 8ull << 30;
 
-Status corrupt(const std::string& what) { return Status(Code::kCorrupt, "code object: " + what); }
+Status corrupt(const std::string& what) {
+  return Status(Code::kCorrupt, "code object: " + what);
+}
 
 struct KindName {
   const char* name;
@@ -70,7 +72,9 @@ ArgKind arg_kind(std::string_view name) {
 void fill_metadata(const MsgValue& m, KernelInfo& k) {
   k.name = m.text(".name");
   k.symbol = m.text(".symbol");
-  const auto u32 = [&](const char* key, uint32_t fallback) { return static_cast<uint32_t>(m.uint(key, fallback)); };
+  const auto u32 = [&](const char* key, uint32_t fallback) {
+    return static_cast<uint32_t>(m.uint(key, fallback));
+  };
   k.kernarg_size = u32(".kernarg_segment_size", 0);
   k.kernarg_align = std::max(1u, u32(".kernarg_segment_align", 8));
   k.lds_size = u32(".group_segment_fixed_size", 0);
@@ -83,7 +87,8 @@ void fill_metadata(const MsgValue& m, KernelInfo& k) {
   k.max_workgroup_size = u32(".max_flat_workgroup_size", 1024);
   k.wavefront_size = u32(".wavefront_size", 64);
   if (const MsgValue* r = m.find(".reqd_workgroup_size"); r && r->items.size() == 3) {
-    for (int d = 0; d < 3; ++d) k.required_workgroup_size[d] = static_cast<uint32_t>(r->items[d].integer);
+    for (int d = 0; d < 3; ++d)
+      k.required_workgroup_size[d] = static_cast<uint32_t>(r->items[d].integer);
   }
   const MsgValue* args = m.find(".args");
   for (size_t a = 0; args && a < args->items.size(); ++a) {
@@ -96,7 +101,8 @@ void fill_metadata(const MsgValue& m, KernelInfo& k) {
     info.kind = arg_kind(info.value_kind);
     info.offset = static_cast<uint32_t>(v.uint(".offset"));
     info.size = static_cast<uint32_t>(v.uint(".size"));
-    if (!is_hidden(info.kind)) k.explicit_kernarg_size = std::max(k.explicit_kernarg_size, info.offset + info.size);
+    if (!is_hidden(info.kind))
+      k.explicit_kernarg_size = std::max(k.explicit_kernarg_size, info.offset + info.size);
     k.args.push_back(std::move(info));
   }
 }
@@ -132,10 +138,10 @@ struct CodeObject::Impl {
   int abi = 0;
   std::string target;
   std::vector<std::unique_ptr<Kernel>> kernels;
-  std::vector<SymbolInfo> symbols;               // sorted by address
+  std::vector<SymbolInfo> symbols;  // sorted by address
   std::map<std::string, size_t, std::less<>> symbol_by_name;
   std::map<std::string, const Kernel*, std::less<>> kernel_by_name;
-  std::vector<std::pair<uint64_t, uint64_t>> code;  // executable address ranges
+  std::vector<std::pair<uint64_t, uint64_t>> code;        // executable address ranges
   std::map<uint64_t, std::unique_ptr<Program>> programs;  // by base address
   std::map<std::string, MsgValue> metadata;               // kernel name -> its map
   LineTable lines;
@@ -147,7 +153,9 @@ struct CodeObject::Impl {
   }
 
   const Elf64_Ehdr& header() const { return *reinterpret_cast<const Elf64_Ehdr*>(file.data()); }
-  bool inside(uint64_t offset, uint64_t size) const { return offset <= file.size() && size <= file.size() - offset; }
+  bool inside(uint64_t offset, uint64_t size) const {
+    return offset <= file.size() && size <= file.size() - offset;
+  }
   bool in_image(uint64_t value, uint64_t size) const {
     return value + load_bias >= reinterpret_cast<uint64_t>(image) &&
            value + load_bias - reinterpret_cast<uint64_t>(image) <= image_size &&
@@ -166,26 +174,37 @@ struct CodeObject::Impl {
 std::vector<Elf64_Shdr> CodeObject::Impl::sections() const {
   const Elf64_Ehdr& h = header();
   std::vector<Elf64_Shdr> out;
-  if (h.e_shentsize != sizeof(Elf64_Shdr) || !inside(h.e_shoff, uint64_t{h.e_shnum} * sizeof(Elf64_Shdr))) return out;
+  if (h.e_shentsize != sizeof(Elf64_Shdr) ||
+      !inside(h.e_shoff, uint64_t{h.e_shnum} * sizeof(Elf64_Shdr)))
+    return out;
   out.resize(h.e_shnum);
   std::memcpy(out.data(), file.data() + h.e_shoff, out.size() * sizeof(Elf64_Shdr));
   return out;
 }
 
 Status CodeObject::Impl::check_header() {
-  if (file.size() < sizeof(Elf64_Ehdr) || std::memcmp(file.data(), ELFMAG, 4) != 0) return corrupt("not an ELF file");
+  if (file.size() < sizeof(Elf64_Ehdr) || std::memcmp(file.data(), ELFMAG, 4) != 0)
+    return corrupt("not an ELF file");
   const Elf64_Ehdr& h = header();
-  if (h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_ident[EI_DATA] != ELFDATA2LSB) return corrupt("not 64-bit little-endian");
-  if (h.e_machine != kMachineAmdgpu) return corrupt("e_machine is " + std::to_string(h.e_machine) + ", not AMDGPU (224)");
-  if (h.e_ident[EI_OSABI] != kOsAbiHsa) return corrupt("OS ABI is " + std::to_string(h.e_ident[EI_OSABI]) + ", not HSA (64)");
+  if (h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_ident[EI_DATA] != ELFDATA2LSB)
+    return corrupt("not 64-bit little-endian");
+  if (h.e_machine != kMachineAmdgpu)
+    return corrupt("e_machine is " + std::to_string(h.e_machine) + ", not AMDGPU (224)");
+  if (h.e_ident[EI_OSABI] != kOsAbiHsa)
+    return corrupt("OS ABI is " + std::to_string(h.e_ident[EI_OSABI]) + ", not HSA (64)");
   abi = h.e_ident[EI_ABIVERSION] + 2;
-  if (abi < 3 || abi > 6) return Status(Code::kUnsupported, "code object: ABI version " + std::to_string(abi) + " (3 to 6 are known)");
-  if (h.e_type != ET_DYN) return Status(Code::kUnsupported, "code object: e_type is " + std::to_string(h.e_type) + ", not a linked object");
+  if (abi < 3 || abi > 6)
+    return Status(Code::kUnsupported,
+                  "code object: ABI version " + std::to_string(abi) + " (3 to 6 are known)");
+  if (h.e_type != ET_DYN)
+    return Status(Code::kUnsupported,
+                  "code object: e_type is " + std::to_string(h.e_type) + ", not a linked object");
   if ((h.e_flags & 0xff) != kMachGfx906) {
     return Status(Code::kUnsupported, "code object: built for another processor (e_flags machine " +
                                           std::to_string(h.e_flags & 0xff) + ", gfx906 is 47)");
   }
-  if (h.e_phentsize != sizeof(Elf64_Phdr) || !inside(h.e_phoff, uint64_t{h.e_phnum} * sizeof(Elf64_Phdr))) {
+  if (h.e_phentsize != sizeof(Elf64_Phdr) ||
+      !inside(h.e_phoff, uint64_t{h.e_phnum} * sizeof(Elf64_Phdr))) {
     return corrupt("program headers pass the end of the file");
   }
   return {};
@@ -197,7 +216,8 @@ Status CodeObject::Impl::map_segments() {
   uint64_t lo = ~0ull, hi = 0;
   for (const Elf64_Phdr& p : ph) {
     if (p.p_type != PT_LOAD) continue;
-    if (!inside(p.p_offset, p.p_filesz) || p.p_memsz < p.p_filesz || p.p_vaddr > kMaxImage || p.p_memsz > kMaxImage) {
+    if (!inside(p.p_offset, p.p_filesz) || p.p_memsz < p.p_filesz || p.p_vaddr > kMaxImage ||
+        p.p_memsz > kMaxImage) {
       return corrupt("segment at " + std::to_string(p.p_vaddr) + " has impossible sizes");
     }
     lo = std::min<uint64_t>(lo, p.p_vaddr & ~4095ull);
@@ -206,13 +226,17 @@ Status CodeObject::Impl::map_segments() {
   if (lo >= hi) return corrupt("no loadable segment");
   image_size = (hi - lo + 8191) & ~4095ull;
   void* at = mmap(nullptr, image_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (at == MAP_FAILED) return Status(Code::kOutOfMemory, "code object: no memory for an image of " + std::to_string(image_size) + " bytes");
+  if (at == MAP_FAILED)
+    return Status(Code::kOutOfMemory, "code object: no memory for an image of " +
+                                          std::to_string(image_size) + " bytes");
   image = static_cast<uint8_t*>(at);
   load_bias = reinterpret_cast<uint64_t>(image) - lo;
   for (const Elf64_Phdr& p : ph) {
     if (p.p_type != PT_LOAD) continue;
-    std::memcpy(reinterpret_cast<void*>(p.p_vaddr + load_bias), file.data() + p.p_offset, p.p_filesz);
-    if (p.p_flags & PF_X) code.emplace_back(p.p_vaddr + load_bias, p.p_vaddr + load_bias + p.p_memsz);
+    std::memcpy(reinterpret_cast<void*>(p.p_vaddr + load_bias), file.data() + p.p_offset,
+                p.p_filesz);
+    if (p.p_flags & PF_X)
+      code.emplace_back(p.p_vaddr + load_bias, p.p_vaddr + load_bias + p.p_memsz);
   }
   return {};
 }
@@ -223,23 +247,27 @@ Status CodeObject::Impl::read_symbols(const LoadOptions& options) {
     for (const Elf64_Shdr& s : sh) {
       if (s.sh_type != type || s.sh_link >= sh.size()) continue;
       const Elf64_Shdr& str = sh[s.sh_link];
-      if (!inside(s.sh_offset, s.sh_size) || !inside(str.sh_offset, str.sh_size)) return corrupt("symbol table passes the end");
+      if (!inside(s.sh_offset, s.sh_size) || !inside(str.sh_offset, str.sh_size))
+        return corrupt("symbol table passes the end");
       for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= s.sh_size; at += sizeof(Elf64_Sym)) {
         Elf64_Sym sym;
         std::memcpy(&sym, file.data() + s.sh_offset + at, sizeof sym);
         const int kind = ELF64_ST_TYPE(sym.st_info);
-        if (sym.st_shndx == SHN_UNDEF || sym.st_shndx >= SHN_LORESERVE || sym.st_name >= str.sh_size) continue;
+        if (sym.st_shndx == SHN_UNDEF || sym.st_shndx >= SHN_LORESERVE ||
+            sym.st_name >= str.sh_size)
+          continue;
         if (kind != STT_FUNC && kind != STT_OBJECT && kind != 10) continue;
         if (!in_image(sym.st_value, 0)) continue;
         const char* text = reinterpret_cast<const char*>(file.data() + str.sh_offset + sym.st_name);
-        SymbolInfo info{std::string(text, strnlen(text, str.sh_size - sym.st_name)), sym.st_value + load_bias, sym.st_size,
-                        kind != STT_OBJECT};
+        SymbolInfo info{std::string(text, strnlen(text, str.sh_size - sym.st_name)),
+                        sym.st_value + load_bias, sym.st_size, kind != STT_OBJECT};
         if (!symbol_by_name.emplace(info.name, 0).second) continue;
         symbols.push_back(std::move(info));
       }
     }
   }
-  std::sort(symbols.begin(), symbols.end(), [](const SymbolInfo& a, const SymbolInfo& b) { return a.address < b.address; });
+  std::sort(symbols.begin(), symbols.end(),
+            [](const SymbolInfo& a, const SymbolInfo& b) { return a.address < b.address; });
   for (size_t k = 0; k < symbols.size(); ++k) symbol_by_name[symbols[k].name] = k;
   for (const Elf64_Shdr& s : sh) {
     if (s.sh_type != SHT_RELA || s.sh_link >= sh.size() || !(s.sh_flags & SHF_ALLOC)) continue;
@@ -248,9 +276,11 @@ Status CodeObject::Impl::read_symbols(const LoadOptions& options) {
   return {};
 }
 
-Status CodeObject::Impl::relocate(const Elf64_Shdr& rela, const Elf64_Shdr& symtab, const LoadOptions& options) {
+Status CodeObject::Impl::relocate(const Elf64_Shdr& rela, const Elf64_Shdr& symtab,
+                                  const LoadOptions& options) {
   const std::vector<Elf64_Shdr> sh = sections();
-  if (!inside(rela.sh_offset, rela.sh_size) || !inside(symtab.sh_offset, symtab.sh_size)) return corrupt("relocations pass the end");
+  if (!inside(rela.sh_offset, rela.sh_size) || !inside(symtab.sh_offset, symtab.sh_size))
+    return corrupt("relocations pass the end");
   for (uint64_t at = 0; at + sizeof(Elf64_Rela) <= rela.sh_size; at += sizeof(Elf64_Rela)) {
     Elf64_Rela r;
     std::memcpy(&r, file.data() + rela.sh_offset + at, sizeof r);
@@ -258,34 +288,63 @@ Status CodeObject::Impl::relocate(const Elf64_Shdr& rela, const Elf64_Shdr& symt
     uint64_t value = load_bias;
     if (index) {
       Elf64_Sym sym;
-      if (index * sizeof sym + sizeof sym > symtab.sh_size) return corrupt("relocation with symbol " + std::to_string(index));
+      if (index * sizeof sym + sizeof sym > symtab.sh_size)
+        return corrupt("relocation with symbol " + std::to_string(index));
       std::memcpy(&sym, file.data() + symtab.sh_offset + index * sizeof sym, sizeof sym);
       value = sym.st_value + load_bias;
       if (sym.st_shndx == SHN_UNDEF) {
         std::string name;
         if (symtab.sh_link < sh.size() && sym.st_name < sh[symtab.sh_link].sh_size &&
             inside(sh[symtab.sh_link].sh_offset, sh[symtab.sh_link].sh_size)) {
-          const char* text = reinterpret_cast<const char*>(file.data() + sh[symtab.sh_link].sh_offset + sym.st_name);
+          const char* text = reinterpret_cast<const char*>(
+              file.data() + sh[symtab.sh_link].sh_offset + sym.st_name);
           name.assign(text, strnlen(text, sh[symtab.sh_link].sh_size - sym.st_name));
         }
         value = options.resolve ? options.resolve(name) : 0;
-        if (!value && ELF64_ST_BIND(sym.st_info) != STB_WEAK) return Status(Code::kNotFound, "code object: undefined symbol " + name);
+        if (!value && ELF64_ST_BIND(sym.st_info) != STB_WEAK)
+          return Status(Code::kNotFound, "code object: undefined symbol " + name);
       }
     }
     const uint64_t place = r.r_offset + load_bias, full = value + static_cast<uint64_t>(r.r_addend);
-    enum : uint64_t { kNone = 0, kAbs32Lo = 1, kAbs32Hi = 2, kAbs64 = 3, kRel32 = 4, kRel64 = 5, kAbs32 = 6, kRel32Lo = 10,
-                      kRel32Hi = 11, kRelative64 = 13 };
+    enum : uint64_t {
+      kNone = 0,
+      kAbs32Lo = 1,
+      kAbs32Hi = 2,
+      kAbs64 = 3,
+      kRel32 = 4,
+      kRel64 = 5,
+      kAbs32 = 6,
+      kRel32Lo = 10,
+      kRel32Hi = 11,
+      kRelative64 = 13
+    };
     const bool wide = type == kAbs64 || type == kRel64 || type == kRelative64;
     if (type == kNone) continue;
-    if (!in_image(r.r_offset, wide ? 8 : 4)) return corrupt("relocation at " + std::to_string(r.r_offset) + " is outside the image");
+    if (!in_image(r.r_offset, wide ? 8 : 4))
+      return corrupt("relocation at " + std::to_string(r.r_offset) + " is outside the image");
     uint64_t result;
     switch (type) {
-      case kAbs64: case kAbs32: case kAbs32Lo: result = full; break;
-      case kRelative64: result = load_bias + static_cast<uint64_t>(r.r_addend); break;
-      case kAbs32Hi: result = full >> 32; break;
-      case kRel64: case kRel32: case kRel32Lo: result = full - place; break;
-      case kRel32Hi: result = (full - place) >> 32; break;
-      default: return Status(Code::kUnsupported, "code object: relocation type " + std::to_string(type));
+      case kAbs64:
+      case kAbs32:
+      case kAbs32Lo:
+        result = full;
+        break;
+      case kRelative64:
+        result = load_bias + static_cast<uint64_t>(r.r_addend);
+        break;
+      case kAbs32Hi:
+        result = full >> 32;
+        break;
+      case kRel64:
+      case kRel32:
+      case kRel32Lo:
+        result = full - place;
+        break;
+      case kRel32Hi:
+        result = (full - place) >> 32;
+        break;
+      default:
+        return Status(Code::kUnsupported, "code object: relocation type " + std::to_string(type));
     }
     std::memcpy(reinterpret_cast<void*>(place), &result, wide ? 8 : 4);
   }
@@ -302,8 +361,10 @@ Status CodeObject::Impl::read_notes() {
       uint32_t h[3];
       std::memcpy(h, file.data() + s.sh_offset + at, 12);
       const uint64_t name = at + 12, desc = name + ((uint64_t{h[0]} + 3) & ~3ull);
-      if (desc > s.sh_size || h[1] > s.sh_size - desc) return corrupt("note passes the end of its section");
-      const std::string_view owner(reinterpret_cast<const char*>(file.data() + s.sh_offset + name), h[0] ? h[0] - 1 : 0);
+      if (desc > s.sh_size || h[1] > s.sh_size - desc)
+        return corrupt("note passes the end of its section");
+      const std::string_view owner(reinterpret_cast<const char*>(file.data() + s.sh_offset + name),
+                                   h[0] ? h[0] - 1 : 0);
       if (h[2] == kNoteMetadata && owner == "AMDGPU") {
         if (const Status p = parse_metadata({file.data() + s.sh_offset + desc, h[1]}); !p) return p;
         found = true;
@@ -334,12 +395,14 @@ Status CodeObject::Impl::make_kernels() {
     if (const auto m = metadata.find(s.name); m != metadata.end()) fill_metadata(m->second, info);
     info.symbol = s.name;
     if (info.name.empty()) info.name = s.name.substr(0, s.name.size() - 3);
-    if (!in_image(s.address - load_bias, 64)) return corrupt("descriptor of " + info.name + " is outside the image");
+    if (!in_image(s.address - load_bias, 64))
+      return corrupt("descriptor of " + info.name + " is outside the image");
     fill_descriptor(reinterpret_cast<const uint8_t*>(s.address), s.address, info);
     const auto code_symbol = symbol_by_name.find(s.name.substr(0, s.name.size() - 3));
     if (code_symbol != symbol_by_name.end()) info.code_size = symbols[code_symbol->second].size;
     bool executable = false;
-    for (const auto& [lo, hi] : code) executable |= info.entry_address >= lo && info.entry_address < hi;
+    for (const auto& [lo, hi] : code)
+      executable |= info.entry_address >= lo && info.entry_address < hi;
     if (!executable) return corrupt("entry of kernel " + info.name + " is outside the code");
     kernel->owner_ = self;
     kernel_by_name.emplace(info.name, kernel.get());
@@ -349,10 +412,13 @@ Status CodeObject::Impl::make_kernels() {
   return {};
 }
 
-CodeObject::CodeObject() : impl_(std::make_unique<Impl>()) { impl_->self = this; }
+CodeObject::CodeObject() : impl_(std::make_unique<Impl>()) {
+  impl_->self = this;
+}
 CodeObject::~CodeObject() = default;
 
-Result<std::shared_ptr<CodeObject>> CodeObject::load(std::span<const uint8_t> bytes, const LoadOptions& options) {
+Result<std::shared_ptr<CodeObject>> CodeObject::load(std::span<const uint8_t> bytes,
+                                                     const LoadOptions& options) {
   std::shared_ptr<CodeObject> object(new CodeObject);
   Impl& m = *object->impl_;
   m.file.assign(bytes.begin(), bytes.end());
@@ -365,11 +431,21 @@ Result<std::shared_ptr<CodeObject>> CodeObject::load(std::span<const uint8_t> by
   return object;
 }
 
-const std::vector<std::unique_ptr<Kernel>>& CodeObject::kernels() const { return impl_->kernels; }
-const std::vector<SymbolInfo>& CodeObject::symbols() const { return impl_->symbols; }
-int CodeObject::abi_version() const { return impl_->abi; }
-const std::string& CodeObject::target() const { return impl_->target; }
-std::span<uint8_t> CodeObject::image() const { return {impl_->image, impl_->image_size}; }
+const std::vector<std::unique_ptr<Kernel>>& CodeObject::kernels() const {
+  return impl_->kernels;
+}
+const std::vector<SymbolInfo>& CodeObject::symbols() const {
+  return impl_->symbols;
+}
+int CodeObject::abi_version() const {
+  return impl_->abi;
+}
+const std::string& CodeObject::target() const {
+  return impl_->target;
+}
+std::span<uint8_t> CodeObject::image() const {
+  return {impl_->image, impl_->image_size};
+}
 
 const Kernel* CodeObject::find_kernel(std::string_view name) const {
   const auto it = impl_->kernel_by_name.find(name);
@@ -383,7 +459,8 @@ const SymbolInfo* CodeObject::find_symbol(std::string_view name) const {
 
 const SymbolInfo* CodeObject::symbol_at(uint64_t address) const {
   const auto& all = impl_->symbols;
-  auto it = std::upper_bound(all.begin(), all.end(), address, [](uint64_t a, const SymbolInfo& s) { return a < s.address; });
+  auto it = std::upper_bound(all.begin(), all.end(), address,
+                             [](uint64_t a, const SymbolInfo& s) { return a < s.address; });
   while (it != all.begin()) {
     --it;
     if (address < it->address + std::max<uint64_t>(it->size, 1)) return &*it;
@@ -406,21 +483,26 @@ Result<const Program*> CodeObject::program_at(uint64_t address) {
   }
   char hex[32];
   snprintf(hex, sizeof hex, "0x%llx", static_cast<unsigned long long>(address));
-  if (!limit || address % 4) return Status(Code::kFault, std::string("jump to ") + hex + ", where this code object has no code");
+  if (!limit || address % 4)
+    return Status(Code::kFault,
+                  std::string("jump to ") + hex + ", where this code object has no code");
   const SymbolInfo* s = symbol_at(address);
   uint64_t base = address, end = limit;
   std::string name = hex;
   if (s && s->is_function) {
     base = s->address;
     name = s->name;
-    if (s->size) end = s->address + s->size;
+    if (s->size && s->size < limit - s->address) end = s->address + s->size;
   }
   if (!s || !s->is_function || !s->size) {
-    const auto next = std::find_if(m.symbols.begin(), m.symbols.end(), [&](const SymbolInfo& x) { return x.address > address && x.is_function; });
+    const auto next = std::find_if(m.symbols.begin(), m.symbols.end(), [&](const SymbolInfo& x) {
+      return x.address > address && x.is_function;
+    });
     if (next != m.symbols.end()) end = std::min(end, next->address);
   }
   end = std::min(end, limit);
-  return m.programs.emplace(base, std::make_unique<Program>(*this, name, base, end - base)).first->second.get();
+  return m.programs.emplace(base, std::make_unique<Program>(*this, name, base, end - base))
+      .first->second.get();
 }
 
 std::optional<SourceLine> CodeObject::source_line(uint64_t address) const {

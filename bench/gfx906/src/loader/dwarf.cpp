@@ -75,13 +75,15 @@ Sections find_sections(Bytes elf) {
   Elf64_Ehdr h;
   std::memcpy(&h, elf.data(), sizeof h);
   if (h.e_shentsize != sizeof(Elf64_Shdr) || h.e_shoff > elf.size() ||
-      uint64_t{h.e_shnum} * sizeof(Elf64_Shdr) > elf.size() - h.e_shoff || h.e_shstrndx >= h.e_shnum) {
+      uint64_t{h.e_shnum} * sizeof(Elf64_Shdr) > elf.size() - h.e_shoff ||
+      h.e_shstrndx >= h.e_shnum) {
     return out;
   }
   std::vector<Elf64_Shdr> sh(h.e_shnum);
   std::memcpy(sh.data(), elf.data() + h.e_shoff, sh.size() * sizeof(Elf64_Shdr));
   const auto bytes = [&](const Elf64_Shdr& s) {
-    return s.sh_offset <= elf.size() && s.sh_size <= elf.size() - s.sh_offset && !(s.sh_flags & SHF_COMPRESSED)
+    return s.sh_offset <= elf.size() && s.sh_size <= elf.size() - s.sh_offset &&
+                   !(s.sh_flags & SHF_COMPRESSED)
                ? elf.subspan(s.sh_offset, s.sh_size)
                : Bytes();
   };
@@ -117,21 +119,40 @@ std::vector<Entry> read_entries(Cursor& c, const Sections& s, bool dwarf64) {
       std::string text;
       uint64_t number = 0;
       switch (form) {
-        case 0x08: text = c.str(); break;                       // string
-        case 0x0e: case 0x1f: {                                 // strp, line_strp
+        case 0x08:
+          text = c.str();
+          break;  // string
+        case 0x0e:
+        case 0x1f: {  // strp, line_strp
           const uint64_t at = c.u(dwarf64 ? 8 : 4);
           const Bytes table = form == 0x0e ? s.str : s.line_str;
-          if (at < table.size()) text = Cursor{table.data() + at, table.data() + table.size()}.str();
+          if (at < table.size())
+            text = Cursor{table.data() + at, table.data() + table.size()}.str();
           break;
         }
-        case 0x0b: number = c.u(1); break;                      // data1
-        case 0x05: number = c.u(2); break;
-        case 0x06: number = c.u(4); break;
-        case 0x07: number = c.u(8); break;
-        case 0x0f: number = c.uleb(); break;                    // udata
-        case 0x1e: c.skip(16); break;                           // data16: a checksum
-        case 0x09: c.skip(c.uleb()); break;                     // block
-        default: c.bad = true;
+        case 0x0b:
+          number = c.u(1);
+          break;  // data1
+        case 0x05:
+          number = c.u(2);
+          break;
+        case 0x06:
+          number = c.u(4);
+          break;
+        case 0x07:
+          number = c.u(8);
+          break;
+        case 0x0f:
+          number = c.uleb();
+          break;  // udata
+        case 0x1e:
+          c.skip(16);
+          break;  // data16: a checksum
+        case 0x09:
+          c.skip(c.uleb());
+          break;  // block
+        default:
+          c.bad = true;
       }
       if (content == 1) e.path = text;
       if (content == 2) e.dir = number;
@@ -180,13 +201,15 @@ void read_unit(Cursor c, bool dwarf64, const Sections& sections, LineTable& out)
 
   uint64_t address = 0, file = 1, line = 1;
   const auto emit = [&](bool end) {
-    out.rows.push_back({address, static_cast<uint32_t>(first_file + file), static_cast<uint32_t>(line), end});
+    out.rows.push_back(
+        {address, static_cast<uint32_t>(first_file + file), static_cast<uint32_t>(line), end});
   };
   while (program.p < program.end && !program.bad) {
     const uint64_t op = program.u(1);
     if (op >= opcode_base) {
       address += (op - opcode_base) / line_range * min_inst;
-      line += static_cast<uint64_t>(line_base + static_cast<int64_t>((op - opcode_base) % line_range));
+      line +=
+          static_cast<uint64_t>(line_base + static_cast<int64_t>((op - opcode_base) % line_range));
       emit(false);
       continue;
     }
@@ -204,12 +227,24 @@ void read_unit(Cursor c, bool dwarf64, const Sections& sections, LineTable& out)
         }
         break;
       }
-      case 1: emit(false); break;
-      case 2: address += program.uleb() * min_inst; break;
-      case 3: line += static_cast<uint64_t>(program.sleb()); break;
-      case 4: file = program.uleb(); break;
-      case 8: address += (255 - opcode_base) / line_range * min_inst; break;
-      case 9: address += program.u(2); break;
+      case 1:
+        emit(false);
+        break;
+      case 2:
+        address += program.uleb() * min_inst;
+        break;
+      case 3:
+        line += static_cast<uint64_t>(program.sleb());
+        break;
+      case 4:
+        file = program.uleb();
+        break;
+      case 8:
+        address += (255 - opcode_base) / line_range * min_inst;
+        break;
+      case 9:
+        address += program.u(2);
+        break;
       default:
         for (uint64_t k = 0; k < lengths[op]; ++k) program.uleb();
     }
@@ -219,7 +254,8 @@ void read_unit(Cursor c, bool dwarf64, const Sections& sections, LineTable& out)
 }  // namespace
 
 std::optional<SourceLine> LineTable::find(uint64_t address) const {
-  auto it = std::upper_bound(rows.begin(), rows.end(), address, [](uint64_t a, const Row& r) { return a < r.address; });
+  auto it = std::upper_bound(rows.begin(), rows.end(), address,
+                             [](uint64_t a, const Row& r) { return a < r.address; });
   if (it == rows.begin()) return std::nullopt;
   --it;
   if (it->end || it->file >= files.size()) return std::nullopt;
@@ -240,9 +276,10 @@ LineTable read_line_table(std::span<const uint8_t> elf) {
     unit.end = all.p;
     read_unit(unit, dwarf64, s, out);
   }
-  std::stable_sort(out.rows.begin(), out.rows.end(), [](const LineTable::Row& a, const LineTable::Row& b) {
-    return a.address < b.address || (a.address == b.address && a.end && !b.end);
-  });
+  std::stable_sort(out.rows.begin(), out.rows.end(),
+                   [](const LineTable::Row& a, const LineTable::Row& b) {
+                     return a.address < b.address || (a.address == b.address && a.end && !b.end);
+                   });
   return out;
 }
 

@@ -1,4 +1,5 @@
-// The line table of a code object (DWARF 2 to 5, .debug_line): which source line an instruction came from.
+// The line table of a code object (DWARF 2 to 5, .debug_line): which source line an instruction
+// came from.
 #pragma once
 
 #include <cstdint>

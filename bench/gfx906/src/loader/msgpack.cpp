@@ -16,26 +16,52 @@ class Reader {
     if (t < 0xc0) return string(out, t & 31);
     uint64_t n = 0;
     switch (t) {
-      case 0xc0: return true;
-      case 0xc2: case 0xc3: out.kind = MsgValue::Kind::kBool; out.integer = t & 1; return true;
-      case 0xc4: case 0xd9: return big(n, 1) && string(out, n);
-      case 0xc5: case 0xda: return big(n, 2) && string(out, n);
-      case 0xc6: case 0xdb: return big(n, 4) && string(out, n);
-      case 0xca: return big(n, 4);  // floats do not occur in this metadata; skipped
-      case 0xcb: return big(n, 8);
-      case 0xcc: return big(n, 1) && integer(out, static_cast<int64_t>(n));
-      case 0xcd: return big(n, 2) && integer(out, static_cast<int64_t>(n));
-      case 0xce: return big(n, 4) && integer(out, static_cast<int64_t>(n));
-      case 0xcf: return big(n, 8) && integer(out, static_cast<int64_t>(n));
-      case 0xd0: return big(n, 1) && integer(out, static_cast<int8_t>(n));
-      case 0xd1: return big(n, 2) && integer(out, static_cast<int16_t>(n));
-      case 0xd2: return big(n, 4) && integer(out, static_cast<int32_t>(n));
-      case 0xd3: return big(n, 8) && integer(out, static_cast<int64_t>(n));
-      case 0xdc: return big(n, 2) && array(out, n, depth);
-      case 0xdd: return big(n, 4) && array(out, n, depth);
-      case 0xde: return big(n, 2) && map(out, n, depth);
-      case 0xdf: return big(n, 4) && map(out, n, depth);
-      default: return false;
+      case 0xc0:
+        return true;
+      case 0xc2:
+      case 0xc3:
+        out.kind = MsgValue::Kind::kBool;
+        out.integer = t & 1;
+        return true;
+      case 0xc4:
+      case 0xd9:
+        return big(n, 1) && string(out, n);
+      case 0xc5:
+      case 0xda:
+        return big(n, 2) && string(out, n);
+      case 0xc6:
+      case 0xdb:
+        return big(n, 4) && string(out, n);
+      case 0xca:
+        return big(n, 4);  // floats do not occur in this metadata; skipped
+      case 0xcb:
+        return big(n, 8);
+      case 0xcc:
+        return big(n, 1) && integer(out, static_cast<int64_t>(n));
+      case 0xcd:
+        return big(n, 2) && integer(out, static_cast<int64_t>(n));
+      case 0xce:
+        return big(n, 4) && integer(out, static_cast<int64_t>(n));
+      case 0xcf:
+        return big(n, 8) && integer(out, static_cast<int64_t>(n));
+      case 0xd0:
+        return big(n, 1) && integer(out, static_cast<int8_t>(n));
+      case 0xd1:
+        return big(n, 2) && integer(out, static_cast<int16_t>(n));
+      case 0xd2:
+        return big(n, 4) && integer(out, static_cast<int32_t>(n));
+      case 0xd3:
+        return big(n, 8) && integer(out, static_cast<int64_t>(n));
+      case 0xdc:
+        return big(n, 2) && array(out, n, depth);
+      case 0xdd:
+        return big(n, 4) && array(out, n, depth);
+      case 0xde:
+        return big(n, 2) && map(out, n, depth);
+      case 0xdf:
+        return big(n, 4) && map(out, n, depth);
+      default:
+        return false;
     }
   }
   size_t position() const { return pos_; }
@@ -74,7 +100,8 @@ class Reader {
     out.members.resize(n);
     for (auto& [key, item] : out.members) {
       MsgValue k;
-      if (!value(k, depth + 1) || k.kind != MsgValue::Kind::kString || !value(item, depth + 1)) return false;
+      if (!value(k, depth + 1) || k.kind != MsgValue::Kind::kString || !value(item, depth + 1))
+        return false;
       key = std::move(k.string);
     }
     return true;
@@ -95,7 +122,8 @@ const MsgValue* MsgValue::find(std::string_view key) const {
 
 uint64_t MsgValue::uint(std::string_view key, uint64_t fallback) const {
   const MsgValue* v = find(key);
-  return v && (v->kind == Kind::kInt || v->kind == Kind::kBool) ? static_cast<uint64_t>(v->integer) : fallback;
+  return v && (v->kind == Kind::kInt || v->kind == Kind::kBool) ? static_cast<uint64_t>(v->integer)
+                                                                : fallback;
 }
 
 std::string MsgValue::text(std::string_view key) const {
@@ -107,7 +135,8 @@ Result<MsgValue> parse_msgpack(std::span<const uint8_t> bytes) {
   Reader reader(bytes);
   MsgValue root;
   if (!reader.value(root)) {
-    return Status(Code::kCorrupt, "metadata: malformed MessagePack at byte " + std::to_string(reader.position()));
+    return Status(Code::kCorrupt,
+                  "metadata: malformed MessagePack at byte " + std::to_string(reader.position()));
   }
   return root;
 }

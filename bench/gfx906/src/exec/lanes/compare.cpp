@@ -9,26 +9,43 @@ namespace {
 template <int C, class T>
 LANE_INLINE bool holds(T a, T b) {
   switch (C) {
-    case 0: return false;
-    case 1: return a < b;
-    case 2: return a == b;
-    case 3: return a <= b;
-    case 4: return a > b;
-    case 6: return a >= b;
-    default: break;
+    case 0:
+      return false;
+    case 1:
+      return a < b;
+    case 2:
+      return a == b;
+    case 3:
+      return a <= b;
+    case 4:
+      return a > b;
+    case 6:
+      return a >= b;
+    default:
+      break;
   }
   if constexpr (std::is_floating_point_v<T>) {
     switch (C) {
-      case 5: return a < b || a > b;
-      case 7: return a == a && b == b;
-      case 8: return a != a || b != b;
-      case 9: return !(a >= b);
-      case 10: return !(a < b || a > b);
-      case 11: return !(a > b);
-      case 12: return !(a <= b);
-      case 13: return !(a == b);
-      case 14: return !(a < b);
-      default: return true;
+      case 5:
+        return a < b || a > b;
+      case 7:
+        return a == a && b == b;
+      case 8:
+        return a != a || b != b;
+      case 9:
+        return !(a >= b);
+      case 10:
+        return !(a < b || a > b);
+      case 11:
+        return !(a > b);
+      case 12:
+        return !(a <= b);
+      case 13:
+        return !(a == b);
+      case 14:
+        return !(a < b);
+      default:
+        return true;
     }
   } else {
     return C == 5 ? a != b : true;
@@ -53,7 +70,8 @@ template <int C, class T, bool kFlush>
 LANE_INLINE u64 compare_rows(const u32* a, const u32* b) {
   alignas(64) u32 out[64];
   LANES_IVDEP
-  for (int l = 0; l < 64; ++l) out[l] = holds<C>(operand<T, kFlush>(a, l), operand<T, kFlush>(b, l)) ? ~0u : 0;
+  for (int l = 0; l < 64; ++l)
+    out[l] = holds<C>(operand<T, kFlush>(a, l), operand<T, kFlush>(b, l)) ? ~0u : 0;
   return pack(out);
 }
 
@@ -70,14 +88,18 @@ void compare(u32*, const u32* a, const u32* b, const u32*, LaneContext& x) {
   x.mask_out = compare_rows<C, T, false>(a, b);
 }
 
-// Bits: 0 signalling NaN, 1 quiet NaN, 2 -inf, 3 -normal, 4 -denormal, 5 -0, 6 +0, 7 +denormal, 8 +normal, 9 +inf.
+// Bits: 0 signalling NaN, 1 quiet NaN, 2 -inf, 3 -normal, 4 -denormal, 5 -0, 6 +0, 7 +denormal, 8
+// +normal, 9 +inf.
 template <class U, int kExp, int kMant>
 LANE_INLINE u32 class_bit(U v) {
   const bool negative = v >> (kExp + kMant) & 1;
   const U e = v >> kMant & ((U{1} << kExp) - 1), m = v & ((U{1} << kMant) - 1);
   const bool top = e == (U{1} << kExp) - 1;
   const bool quiet = v >> (kMant - 1) & 1;
-  const int kind = top ? (m ? -1 : 3) : e ? 2 : m ? 1 : 0;  // 0 zero, 1 denormal, 2 normal, 3 infinite
+  const int kind = top ? (m ? -1 : 3)
+                   : e ? 2
+                   : m ? 1
+                       : 0;  // 0 zero, 1 denormal, 2 normal, 3 infinite
   return kind < 0 ? (quiet ? 2u : 1u) : 1u << (negative ? 5 - kind : 6 + kind);
 }
 template <class U, int kExp, int kMant>
@@ -96,14 +118,16 @@ Handler compare_handler(CoreFn f, bool also_exec, NumType source) {
 
 // The 16 or 8 conditions of a type follow each other in the enumeration, v_cmp before v_cmpx.
 template <class T, int... C>
-void add_conditions(Table& t, Op first, Op first_x, NumType source, std::integer_sequence<int, C...>) {
+void add_conditions(Table& t, Op first, Op first_x, NumType source,
+                    std::integer_sequence<int, C...>) {
   ((t.of[static_cast<size_t>(first) + C] = compare_handler(compare<C, T>, false, source)), ...);
   ((t.of[static_cast<size_t>(first_x) + C] = compare_handler(compare<C, T>, true, source)), ...);
 }
 template <class T>
 void add_type(Table& t, Op first, Op first_x, NumType source) {
   constexpr bool is_float = std::is_floating_point_v<T> || std::is_same_v<T, Half>;
-  add_conditions<T>(t, first, first_x, source, std::make_integer_sequence<int, is_float ? 16 : 8>());
+  add_conditions<T>(t, first, first_x, source, std::make_integer_sequence < int,
+                    is_float ? 16 : 8 > ());
 }
 void add_class(Table& t, Op op, Op op_x, CoreFn f, NumType source) {
   t[op] = compare_handler(f, false, source);

@@ -12,8 +12,8 @@ Handler half_value(CoreFn f, bool keep = false) {
   return h;
 }
 
-// An operation whose exact value rounds innocently through f32 (sums, products, approximations): F on floats, G on
-// doubles for the general path, where it must be exact or close.
+// An operation whose exact value rounds innocently through f32 (sums, products, approximations): F
+// on floats, G on doubles for the general path, where it must be exact or close.
 template <class F, class G, int N>
 void loop16(u32* d, const u32* a, const u32* b, const u32*, LaneContext& x) {
   if (x.fp_default) {
@@ -29,7 +29,8 @@ void loop16(u32* d, const u32* a, const u32* b, const u32*, LaneContext& x) {
   }
   const HalfMode m{x.mode};
   for (int l = 0; l < 64; ++l) {
-    const double p = half_to_float(m.in(a[l]) & 0xffff), q = N > 1 ? half_to_float(m.in(b[l]) & 0xffff) : 0;
+    const double p = half_to_float(m.in(a[l]) & 0xffff),
+                 q = N > 1 ? half_to_float(m.in(b[l]) & 0xffff) : 0;
     double r;
     if constexpr (N == 1) r = settle(G{}(p), p, p);
     if constexpr (N == 2) r = settle(G{}(p, q), p, q);
@@ -53,8 +54,10 @@ void fma16(u32* d, const u32* a, const u32* b, const u32* c, LaneContext& x) {
   }
   const HalfMode m{x.mode};
   for (int l = 0; l < 64; ++l) {
-    const double p = half_to_float(m.in(a[l]) & 0xffff), q = half_to_float(m.in(b[l]) & 0xffff), r = half_to_float(m.in(c[l]) & 0xffff);
-    const double product = p * q, s = product + r, t = s - product, err = (product - (s - t)) + (r - t);
+    const double p = half_to_float(m.in(a[l]) & 0xffff), q = half_to_float(m.in(b[l]) & 0xffff),
+                 r = half_to_float(m.in(c[l]) & 0xffff);
+    const double product = p * q, s = product + r, t = s - product,
+                 err = (product - (s - t)) + (r - t);
     d[l] = m.out(settle(s, p, q, r), err);
   }
 }
@@ -63,7 +66,8 @@ void fma16(u32* d, const u32* a, const u32* b, const u32* c, LaneContext& x) {
 void mad16(u32* d, const u32* a, const u32* b, const u32* c, LaneContext& x) {
   const HalfMode m{x.mode & ~static_cast<u32>(kDenormIn16_64 | kDenormOut16_64)};
   for (int l = 0; l < 64; ++l) {
-    const double p = half_to_float(m.in(a[l]) & 0xffff), q = half_to_float(m.in(b[l]) & 0xffff), r = half_to_float(m.in(c[l]) & 0xffff);
+    const double p = half_to_float(m.in(a[l]) & 0xffff), q = half_to_float(m.in(b[l]) & 0xffff),
+                 r = half_to_float(m.in(c[l]) & 0xffff);
     const double product = half_to_float(m.out(settle(p * q, p, q), 0));
     d[l] = m.out(settle(product + r, product, r), 0);
   }
@@ -107,7 +111,8 @@ void ldexp16(u32* d, const u32* a, const u32* b, const u32*, LaneContext& x) {
 void div_fixup16(u32* d, const u32* a, const u32* b, const u32* c, LaneContext& x) {
   const HalfMode m{x.mode};
   for (int l = 0; l < 64; ++l) {
-    const u32 q = a[l] & 0xffff, den = m.in(b[l] & 0xffff), num = m.in(c[l] & 0xffff), s = (den ^ num) & 0x8000;
+    const u32 q = a[l] & 0xffff, den = m.in(b[l] & 0xffff), num = m.in(c[l] & 0xffff),
+              s = (den ^ num) & 0x8000;
     const u32 ad = den & 0x7fff, an = num & 0x7fff;
     u32 r = s | (q & 0x7fff);
     if (nan16(num)) {
@@ -143,10 +148,14 @@ void frexp_exp16(u32* d, const u32* a, const u32*, const u32*, LaneContext&) {
 }
 
 void add_arithmetic(Table& t) {
-  t[Op::v_add_f16] = h2([](float a, float b) { return a + b; }, [](double a, double b) { return a + b; });
-  t[Op::v_sub_f16] = h2([](float a, float b) { return a - b; }, [](double a, double b) { return a - b; });
-  t[Op::v_subrev_f16] = h2([](float a, float b) { return b - a; }, [](double a, double b) { return b - a; });
-  t[Op::v_mul_f16] = h2([](float a, float b) { return a * b; }, [](double a, double b) { return a * b; });
+  t[Op::v_add_f16] =
+      h2([](float a, float b) { return a + b; }, [](double a, double b) { return a + b; });
+  t[Op::v_sub_f16] =
+      h2([](float a, float b) { return a - b; }, [](double a, double b) { return a - b; });
+  t[Op::v_subrev_f16] =
+      h2([](float a, float b) { return b - a; }, [](double a, double b) { return b - a; });
+  t[Op::v_mul_f16] =
+      h2([](float a, float b) { return a * b; }, [](double a, double b) { return a * b; });
   t[Op::v_min_f16] = half_value(pick16<0>);
   t[Op::v_max_f16] = half_value(pick16<1>);
   t[Op::v_min3_f16] = half_value(pick16<2>, true);
@@ -168,19 +177,33 @@ void add_arithmetic(Table& t) {
 void add_float16(Table& t) {
   add_arithmetic(t);
   t[Op::v_rcp_f16] = h1([](float a) { return 1.0f / a; }, [](double a) { return 1.0 / a; });
-  t[Op::v_sqrt_f16] = h1([](float a) { return __builtin_sqrtf(a); }, [](double a) { return __builtin_sqrt(a); });
-  t[Op::v_rsq_f16] = h1([](float a) { return static_cast<float>(1.0 / __builtin_sqrt(static_cast<double>(a))); },
-                        [](double a) { return 1.0 / __builtin_sqrt(a); });
-  t[Op::v_log_f16] = h1([](float a) { return static_cast<float>(log2_of(a)); }, [](double a) { return log2_of(a); });
-  t[Op::v_exp_f16] = h1([](float a) { return static_cast<float>(exp2_of(a)); }, [](double a) { return exp2_of(a); });
-  t[Op::v_sin_f16] = h1([](float a) { return __builtin_fabsf(a) <= 256.0f ? static_cast<float>(sin_turns(a)) : a - a; },
-                        [](double a) { return __builtin_fabs(a) <= 256.0 ? sin_turns(a) : a - a; });
-  t[Op::v_cos_f16] = h1([](float a) { return __builtin_fabsf(a) <= 256.0f ? static_cast<float>(cos_turns(a)) : 1.0f + (a - a); },
-                        [](double a) { return __builtin_fabs(a) <= 256.0 ? cos_turns(a) : 1.0 + (a - a); });
-  t[Op::v_floor_f16] = h1([](float a) { return __builtin_floorf(a); }, [](double a) { return __builtin_floor(a); });
-  t[Op::v_ceil_f16] = h1([](float a) { return __builtin_ceilf(a); }, [](double a) { return __builtin_ceil(a); });
-  t[Op::v_trunc_f16] = h1([](float a) { return __builtin_truncf(a); }, [](double a) { return __builtin_trunc(a); });
-  t[Op::v_rndne_f16] = h1([](float a) { return round_even(a); }, [](double a) { return round_even(a); });
+  t[Op::v_sqrt_f16] =
+      h1([](float a) { return __builtin_sqrtf(a); }, [](double a) { return __builtin_sqrt(a); });
+  t[Op::v_rsq_f16] =
+      h1([](float a) { return static_cast<float>(1.0 / __builtin_sqrt(static_cast<double>(a))); },
+         [](double a) { return 1.0 / __builtin_sqrt(a); });
+  t[Op::v_log_f16] = h1([](float a) { return static_cast<float>(log2_of(a)); },
+                        [](double a) { return log2_of(a); });
+  t[Op::v_exp_f16] = h1([](float a) { return static_cast<float>(exp2_of(a)); },
+                        [](double a) { return exp2_of(a); });
+  t[Op::v_sin_f16] = h1(
+      [](float a) {
+        return __builtin_fabsf(a) <= 256.0f ? static_cast<float>(sin_turns(a)) : a - a;
+      },
+      [](double a) { return __builtin_fabs(a) <= 256.0 ? sin_turns(a) : a - a; });
+  t[Op::v_cos_f16] = h1(
+      [](float a) {
+        return __builtin_fabsf(a) <= 256.0f ? static_cast<float>(cos_turns(a)) : 1.0f + (a - a);
+      },
+      [](double a) { return __builtin_fabs(a) <= 256.0 ? cos_turns(a) : 1.0 + (a - a); });
+  t[Op::v_floor_f16] =
+      h1([](float a) { return __builtin_floorf(a); }, [](double a) { return __builtin_floor(a); });
+  t[Op::v_ceil_f16] =
+      h1([](float a) { return __builtin_ceilf(a); }, [](double a) { return __builtin_ceil(a); });
+  t[Op::v_trunc_f16] =
+      h1([](float a) { return __builtin_truncf(a); }, [](double a) { return __builtin_trunc(a); });
+  t[Op::v_rndne_f16] =
+      h1([](float a) { return round_even(a); }, [](double a) { return round_even(a); });
   t[Op::v_fract_f16] = h1(
       [](float a) {
         const float r = a - __builtin_floorf(a);

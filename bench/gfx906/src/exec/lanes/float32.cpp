@@ -1,5 +1,5 @@
-// 32-bit floating point. The plain loops hold for the usual MODE (round to nearest even, denormals kept); any other
-// MODE goes through the second loop, which flushes and rounds as MODE says.
+// 32-bit floating point. The plain loops hold for the usual MODE (round to nearest even, denormals
+// kept); any other MODE goes through the second loop, which flushes and rounds as MODE says.
 #include "exec/lanes/float_math.hpp"
 #include "exec/lanes/lanes.hpp"
 
@@ -60,7 +60,8 @@ LANE_INLINE float quiet(float x) {
   return std::bit_cast<float>(nan32(u) ? u | 0x400000u : u);
 }
 
-// v_min and v_max: a number beats a NaN; with the IEEE bit a signalling NaN is passed on quiet. -0 is less than +0.
+// v_min and v_max: a number beats a NaN; with the IEEE bit a signalling NaN is passed on quiet. -0
+// is less than +0.
 template <bool kMax, bool kIeeeBit>
 LANE_INLINE float select2(float a, float b) {
   const u32 ua = std::bit_cast<u32>(a), ub = std::bit_cast<u32>(b);
@@ -79,7 +80,9 @@ template <bool kI>
 LANE_INLINE float med3(float a, float b, float c) {
   const float low = select2<false, kI>(select2<false, kI>(a, b), c);
   const float high = select2<true, kI>(select2<true, kI>(a, b), c);
-  const float m = high == a ? select2<true, kI>(b, c) : high == b ? select2<true, kI>(a, c) : select2<true, kI>(a, b);
+  const float m = high == a   ? select2<true, kI>(b, c)
+                  : high == b ? select2<true, kI>(a, c)
+                              : select2<true, kI>(a, b);
   return a != a || b != b || c != c ? low : m;
 }
 
@@ -87,11 +90,16 @@ enum class Pick { kMin, kMax, kMin3, kMax3, kMed3 };
 template <Pick P, bool kI>
 LANE_INLINE float pick(float a, float b, float c) {
   switch (P) {
-    case Pick::kMin: return select2<false, kI>(a, b);
-    case Pick::kMax: return select2<true, kI>(a, b);
-    case Pick::kMin3: return select2<false, kI>(select2<false, kI>(a, b), c);
-    case Pick::kMax3: return select2<true, kI>(select2<true, kI>(a, b), c);
-    default: return med3<kI>(a, b, c);
+    case Pick::kMin:
+      return select2<false, kI>(a, b);
+    case Pick::kMax:
+      return select2<true, kI>(a, b);
+    case Pick::kMin3:
+      return select2<false, kI>(select2<false, kI>(a, b), c);
+    case Pick::kMax3:
+      return select2<true, kI>(select2<true, kI>(a, b), c);
+    default:
+      return med3<kI>(a, b, c);
   }
 }
 template <Pick P>
@@ -125,9 +133,15 @@ LANE_INLINE float mad(float a, float b, float c) {
   return flush(settle(p + c, a != a || b != b ? p : a, c, p));
 }
 
-constexpr u32 exponent(float x) { return std::bit_cast<u32>(x) >> 23 & 255; }
-constexpr u32 sign(float x) { return std::bit_cast<u32>(x) & 0x80000000u; }
-constexpr float as_float(u32 u) { return std::bit_cast<float>(u); }
+constexpr u32 exponent(float x) {
+  return std::bit_cast<u32>(x) >> 23 & 255;
+}
+constexpr u32 sign(float x) {
+  return std::bit_cast<u32>(x) & 0x80000000u;
+}
+constexpr float as_float(u32 u) {
+  return std::bit_cast<float>(u);
+}
 
 float div_fixup(float q, float den, float num) {
   const u32 s = sign(den) ^ sign(num);
@@ -149,7 +163,8 @@ void div_scale(u32* d, const u32* a, const u32* b, const u32* c, LaneContext& x)
     const float v = get<float>(a, l), den = get<float>(b, l), num = get<float>(c, l);
     const auto tiny = [](double q) { return q != 0 && __builtin_fabs(q) < 0x1p-126; };
     const double quotient = static_cast<double>(num) / den;
-    const bool is_den = std::bit_cast<u32>(v) == std::bit_cast<u32>(den), is_num = std::bit_cast<u32>(v) == std::bit_cast<u32>(num);
+    const bool is_den = std::bit_cast<u32>(v) == std::bit_cast<u32>(den),
+               is_num = std::bit_cast<u32>(v) == std::bit_cast<u32>(num);
     float r = v;
     bool flag = false;
     if (num == 0 || den == 0) {
@@ -176,8 +191,8 @@ void div_scale(u32* d, const u32* a, const u32* b, const u32* c, LaneContext& x)
   x.mask_out = vcc;
 }
 
-// Takes back the scaling of v_div_scale in lanes that VCC marks: the quotient estimate c says which way it went. The
-// scaled sum is rounded once.
+// Takes back the scaling of v_div_scale in lanes that VCC marks: the quotient estimate c says which
+// way it went. The scaled sum is rounded once.
 float fma_scaled(float a, float b, float c) {
   const double p = static_cast<double>(a) * b, s = p + c, t = s - p, err = (p - (s - t)) + (c - t);
   u64 u = std::bit_cast<u64>(s);
@@ -216,8 +231,10 @@ void add_arithmetic(Table& t) {
   t[Op::v_sub_f32] = f2([](float a, float b) { return settle(a - b, a, b); });
   t[Op::v_subrev_f32] = f2([](float a, float b) { return settle(b - a, a, b); });
   t[Op::v_mul_f32] = f2([](float a, float b) { return settle(a * b, a, b); });
-  t[Op::v_mul_legacy_f32] = f2([](float a, float b) { return a == 0 || b == 0 ? 0.0f : settle(a * b, a, b); });
-  const auto fma = f3([](float a, float b, float c) { return settle(__builtin_fmaf(a, b, c), a, b, c); });
+  t[Op::v_mul_legacy_f32] =
+      f2([](float a, float b) { return a == 0 || b == 0 ? 0.0f : settle(a * b, a, b); });
+  const auto fma =
+      f3([](float a, float b, float c) { return settle(__builtin_fmaf(a, b, c), a, b, c); });
   t[Op::v_fma_f32] = fma;
   t[Op::v_fmac_f32] = accumulating(fma);
   const auto unfused = f3([](float a, float b, float c) { return mad(a, b, c); });
@@ -251,13 +268,19 @@ void add_rounding(Table& t) {
     const u32 u = std::bit_cast<u32>(a), e = u >> 23 & 255;
     const u32 normal = (u & 0x807fffffu) | 126u << 23;
     const u32 scaled = std::bit_cast<u32>(a * 0x1p64f);
-    return e == 255 ? quiet(a) : e ? as_float(normal) : u << 1 ? as_float((scaled & 0x807fffffu) | 126u << 23) : a;
+    return e == 255 ? quiet(a)
+           : e      ? as_float(normal)
+           : u << 1 ? as_float((scaled & 0x807fffffu) | 126u << 23)
+                    : a;
   });
-  t[Op::v_frexp_exp_i32_f32] = value(lanes1<decltype([](u32 u) {
-                                              const u32 e = u >> 23 & 255, m = u & 0x7fffff;
-                                              const u32 tiny = 32u - static_cast<u32>(__builtin_clz(m | 1)) - 149u;
-                                              return e == 255 ? 0u : e ? e - 126u : m ? tiny : 0u;
-                                            }), u32, u32>, NumType::kF32);
+  t[Op::v_frexp_exp_i32_f32] =
+      value(lanes1<decltype([](u32 u) {
+                     const u32 e = u >> 23 & 255, m = u & 0x7fffff;
+                     const u32 tiny = 32u - static_cast<u32>(__builtin_clz(m | 1)) - 149u;
+                     return e == 255 ? 0u : e ? e - 126u : m ? tiny : 0u;
+                   }),
+                   u32, u32>,
+            NumType::kF32);
 }
 
 void add_transcendental(Table& t) {
@@ -274,7 +297,8 @@ void add_transcendental(Table& t) {
     a = flush(a);
     return settle(__builtin_sqrtf(a), a, a);
   });
-  const auto exp2 = f1([](float a) { return settle(flush(static_cast<float>(exp2_of(flush(a)))), a, a); });
+  const auto exp2 =
+      f1([](float a) { return settle(flush(static_cast<float>(exp2_of(flush(a)))), a, a); });
   const auto log2 = f1([](float a) {
     a = flush(a);
     return settle(static_cast<float>(log2_of(a)), a, a);
@@ -287,7 +311,8 @@ void add_transcendental(Table& t) {
   });
   t[Op::v_cos_f32] = f1([](float a) {
     a = flush(a);
-    return settle(__builtin_fabsf(a) <= 256.0f ? static_cast<float>(cos_turns(a)) : 1.0f + (a - a), a, a);
+    return settle(__builtin_fabsf(a) <= 256.0f ? static_cast<float>(cos_turns(a)) : 1.0f + (a - a),
+                  a, a);
   });
 }
 

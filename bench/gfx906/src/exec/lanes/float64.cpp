@@ -15,7 +15,8 @@ constexpr u32 kTwoOverPi[38] = {
 
 template <class F, int N, bool kFlush>
 LANE_INLINE double apply(const u32* a, const u32* b, const u32* c, int l) {
-  double x = get<double>(a, l), y = N > 1 ? get<double>(b, l) : 0, z = N > 2 ? get<double>(c, l) : 0;
+  double x = get<double>(a, l), y = N > 1 ? get<double>(b, l) : 0,
+         z = N > 2 ? get<double>(c, l) : 0;
   if (kFlush) {
     x = flush(x);
     y = flush(y);
@@ -57,10 +58,18 @@ Handler d3(F) {
 }
 
 constexpr u64 kSign = 1ull << 63;
-constexpr u64 bits(double x) { return std::bit_cast<u64>(x); }
-constexpr double real(u64 u) { return std::bit_cast<double>(u); }
-constexpr int exponent(double x) { return static_cast<int>(bits(x) >> 52 & 2047); }
-LANE_INLINE double quiet(double x) { return real(nan64(bits(x)) ? bits(x) | 1ull << 51 : bits(x)); }
+constexpr u64 bits(double x) {
+  return std::bit_cast<u64>(x);
+}
+constexpr double real(u64 u) {
+  return std::bit_cast<double>(u);
+}
+constexpr int exponent(double x) {
+  return static_cast<int>(bits(x) >> 52 & 2047);
+}
+LANE_INLINE double quiet(double x) {
+  return real(nan64(bits(x)) ? bits(x) | 1ull << 51 : bits(x));
+}
 
 template <bool kMax>
 void min_max(u32* d, const u32* a, const u32* b, const u32*, LaneContext& x) {
@@ -81,12 +90,15 @@ void min_max(u32* d, const u32* a, const u32* b, const u32*, LaneContext& x) {
 // x * 2^e with one rounding, in the host's rounding mode.
 double scale(double x, i32 e) {
   e = e < -2200 ? -2200 : e > 2200 ? 2200 : e;
-  // Only the last step may round, and it must not round twice: bring the mantissa down in one product.
+  // Only the last step may round, and it must not round twice: bring the mantissa down in one
+  // product.
   const auto pow2 = [](int n) { return real(static_cast<u64>(1023 + n) << 52); };
   while (e > 1000) x *= pow2(1000), e -= 1000;
   if (e >= -1000) {
     const int own = exponent(x);
-    if (own && own != 2047 && own + e > 0) return own + e >= 2047 ? x * pow2(e > 0 ? e : 0) : real(bits(x) + (static_cast<u64>(static_cast<i64>(e)) << 52));
+    if (own && own != 2047 && own + e > 0)
+      return own + e >= 2047 ? x * pow2(e > 0 ? e : 0)
+                             : real(bits(x) + (static_cast<u64>(static_cast<i64>(e)) << 52));
     return x * (e >= -1022 ? pow2(e) : 0);
   }
   // Below: move the exponent as far as it stays normal, then one rounding step.
@@ -204,7 +216,8 @@ void trig_preop(u32* d, const u32* a, const u32* b, const u32*, LaneContext&) {
 void add_float64(Table& t) {
   t[Op::v_add_f64] = d2([](double a, double b) { return settle(a + b, a, b); });
   t[Op::v_mul_f64] = d2([](double a, double b) { return settle(a * b, a, b); });
-  t[Op::v_fma_f64] = d3([](double a, double b, double c) { return settle(__builtin_fma(a, b, c), a, b, c); });
+  t[Op::v_fma_f64] =
+      d3([](double a, double b, double c) { return settle(__builtin_fma(a, b, c), a, b, c); });
   t[Op::v_min_f64] = value(min_max<false>, NumType::kF64, NumType::kF64);
   t[Op::v_max_f64] = value(min_max<true>, NumType::kF64, NumType::kF64);
   t[Op::v_ldexp_f64] = value(ldexp, NumType::kF64, NumType::kF64);

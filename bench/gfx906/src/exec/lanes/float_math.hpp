@@ -1,5 +1,5 @@
-// Elementary functions for whole rows of lanes, in double precision: accurate to far below an f32 or f16 ulp, and
-// free of branches and calls so that the loops over lanes are vectorised.
+// Elementary functions for whole rows of lanes, in double precision: accurate to far below an f32
+// or f16 ulp, and free of branches and calls so that the loops over lanes are vectorised.
 #pragma once
 
 #include "exec/lanes/lanes.hpp"
@@ -17,8 +17,12 @@ LANE_INLINE double round_even(double x) {
   return _mm_cvtsd_f64(_mm_round_sd(v, v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
 #else
-LANE_INLINE float round_even(float x) { return __builtin_roundevenf(x); }
-LANE_INLINE double round_even(double x) { return __builtin_roundeven(x); }
+LANE_INLINE float round_even(float x) {
+  return __builtin_roundevenf(x);
+}
+LANE_INLINE double round_even(double x) {
+  return __builtin_roundeven(x);
+}
 #endif
 
 // 2^x, for |x| up to 2^20; beyond it the result is 0 or infinite all the same.
@@ -44,7 +48,8 @@ LANE_INLINE double exp2_of(double x) {
   return x != x ? x : r;
 }
 
-// log2 x of a finite positive x that is normal in double; -inf for zero, NaN for negatives, inf for inf.
+// log2 x of a finite positive x that is normal in double; -inf for zero, NaN for negatives, inf for
+// inf.
 LANE_INLINE double log2_of(double x) {
   const u64 u = std::bit_cast<u64>(x);
   // The exponent is taken so that the mantissa lies in [sqrt(1/2), sqrt(2)).

@@ -5,14 +5,16 @@
 
 namespace gfx906::GFX906_LANES_NS {
 
-// a * b + c rounded once to f16, round to nearest even. The product is exact in f32; the sum is rounded to odd.
+// a * b + c rounded once to f16, round to nearest even. The product is exact in f32; the sum is
+// rounded to odd.
 LANE_INLINE u32 half_fma(u32 ha, u32 hb, u32 hc) {
   const float a = half_to_float(ha), b = half_to_float(hb), c = half_to_float(hc);
   const float p = a * b, s = p + c, t = s - p, err = (p - (s - t)) + (c - t);
   return float_to_half(settle(to_odd(s, err), a, b, c));
 }
 
-// Any rounding mode; the value is given exactly: as a double, with a sign of what it misses of the true value.
+// Any rounding mode; the value is given exactly: as a double, with a sign of what it misses of the
+// true value.
 inline u32 double_to_half(double v, double err, u32 mode, bool overflow_to_max) {
   u64 u = std::bit_cast<u64>(v);
   if (nan64(u)) return static_cast<u32>(u >> 63) << 15 | 0x7e00 | (u >> 42 & 0x3ff);
@@ -32,9 +34,12 @@ inline u32 double_to_half(double v, double err, u32 mode, bool overflow_to_max) 
   if (round == 1) up = rest && !sign;
   if (round == 2) up = rest && sign;
   u64 r = kept + (up ? 1 : 0);
-  r = e < -14 ? r : r + (static_cast<u64>(e + 14) << 10);  // the hidden bit adds one to the exponent field
+  r = e < -14
+          ? r
+          : r + (static_cast<u64>(e + 14) << 10);  // the hidden bit adds one to the exponent field
   if (r >= 0x7c00) {
-    const bool to_inf = !overflow_to_max && (round == 0 || (round == 1 && !sign) || (round == 2 && sign));
+    const bool to_inf =
+        !overflow_to_max && (round == 0 || (round == 1 && !sign) || (round == 2 && sign));
     r = to_inf ? 0x7c00 : 0x7bff;
   }
   return sign << 15 | static_cast<u32>(r);

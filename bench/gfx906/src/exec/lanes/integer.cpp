@@ -17,10 +17,15 @@ Handler u1(F) {
   return value(lanes1<F, u32, u32>);
 }
 
-constexpr i32 sext24(u32 v) { return static_cast<i32>(v << 8) >> 8; }
-constexpr i64 sext24_64(u32 v) { return sext24(v); }
+constexpr i32 sext24(u32 v) {
+  return static_cast<i32>(v << 8) >> 8;
+}
+constexpr i64 sext24_64(u32 v) {
+  return sext24(v);
+}
 
-// Sums and differences with clamp: unsigned results saturate to 0 or all ones, signed ones to their ends.
+// Sums and differences with clamp: unsigned results saturate to 0 or all ones, signed ones to their
+// ends.
 enum class Sat { kU32, kI32, kU16, kI16 };
 template <Sat S, bool kSub, bool kSwap>
 void add_sub(u32* d, const u32* a, const u32* b, const u32*, LaneContext& x) {
@@ -98,7 +103,8 @@ void mul_hi_u32(u32* d, const u32* a, const u32* b, const u32*, LaneContext&) {
   for (int l = 0; l < 64; ++l) d[l] = static_cast<u32>((static_cast<u64>(a[l]) * b[l]) >> 32);
 }
 
-// Bits of the mask of lower lanes that are set, added to b; the mask is the low or high 32 lanes' operand.
+// Bits of the mask of lower lanes that are set, added to b; the mask is the low or high 32 lanes'
+// operand.
 template <bool kHigh>
 void mbcnt(u32* d, const u32* a, const u32* b, const u32*, LaneContext&) {
   LANES_IVDEP
@@ -115,10 +121,13 @@ constexpr u32 bit_reverse(u32 v) {
   return __builtin_bswap32(v);
 }
 
-constexpr u32 saturate_u8(i32 v) { return static_cast<u32>(v < 0 ? 0 : v > 255 ? 255 : v); }
+constexpr u32 saturate_u8(i32 v) {
+  return static_cast<u32>(v < 0 ? 0 : v > 255 ? 255 : v);
+}
 
 void add_one_operand(Table& t) {
-  t[Op::v_mov_b32] = value(lanes1<decltype([](u32 a) { return a; }), u32, u32>, NumType::kF32);  // sign modifiers are those of floats
+  t[Op::v_mov_b32] = value(lanes1<decltype([](u32 a) { return a; }), u32, u32>,
+                           NumType::kF32);  // sign modifiers are those of floats
   t[Op::v_not_b32] = u1([](u32 a) { return ~a; });
   t[Op::v_bfrev_b32] = u1([](u32 a) { return bit_reverse(a); });
   t[Op::v_ffbh_u32] = u1([](u32 a) { return a ? static_cast<u32>(__builtin_clz(a)) : ~0u; });
@@ -144,8 +153,10 @@ void add_two_operands(Table& t) {
   t[Op::v_max_i32] = i2([](i32 a, i32 b) { return a > b ? a : b; });
   t[Op::v_min_u32] = u2([](u32 a, u32 b) { return a < b ? a : b; });
   t[Op::v_max_u32] = u2([](u32 a, u32 b) { return a > b ? a : b; });
-  t[Op::v_mul_i32_i24] = u2([](u32 a, u32 b) { return static_cast<u32>(sext24(a)) * static_cast<u32>(sext24(b)); });
-  t[Op::v_mul_hi_i32_i24] = u2([](u32 a, u32 b) { return static_cast<u32>((sext24_64(a) * sext24_64(b)) >> 32); });
+  t[Op::v_mul_i32_i24] =
+      u2([](u32 a, u32 b) { return static_cast<u32>(sext24(a)) * static_cast<u32>(sext24(b)); });
+  t[Op::v_mul_hi_i32_i24] =
+      u2([](u32 a, u32 b) { return static_cast<u32>((sext24_64(a) * sext24_64(b)) >> 32); });
   t[Op::v_mul_u32_u24] = u2([](u32 a, u32 b) { return (a & 0xffffff) * (b & 0xffffff); });
   t[Op::v_mul_hi_u32_u24] = u2([](u32 a, u32 b) {
     return static_cast<u32>((static_cast<u64>(a & 0xffffff) * (b & 0xffffff)) >> 32);
@@ -155,7 +166,8 @@ void add_two_operands(Table& t) {
   t[Op::v_mul_hi_i32] = u2([](u32 a, u32 b) {
     return static_cast<u32>((static_cast<i64>(static_cast<i32>(a)) * static_cast<i32>(b)) >> 32);
   });
-  t[Op::v_bcnt_u32_b32] = u2([](u32 a, u32 b) { return static_cast<u32>(__builtin_popcount(a)) + b; });
+  t[Op::v_bcnt_u32_b32] =
+      u2([](u32 a, u32 b) { return static_cast<u32>(__builtin_popcount(a)) + b; });
   t[Op::v_bfm_b32] = u2([](u32 a, u32 b) { return ((1u << (a & 31)) - 1) << (b & 31); });
   t[Op::v_mbcnt_lo_u32_b32] = value(mbcnt<false>);
   t[Op::v_mbcnt_hi_u32_b32] = value(mbcnt<true>);
@@ -163,9 +175,15 @@ void add_two_operands(Table& t) {
   t[Op::v_lshlrev_b64] = of2<u64, u32, u64>([](u32 a, u64 b) { return b << (a & 63); });
   t[Op::v_lshrrev_b64] = of2<u64, u32, u64>([](u32 a, u64 b) { return b >> (a & 63); });
   t[Op::v_ashrrev_i64] = of2<i64, u32, i64>([](u32 a, i64 b) { return b >> (a & 63); });
-  t[Op::v_cvt_pk_u16_u32] = u2([](u32 a, u32 b) { return (a > 0xffff ? 0xffffu : a) | (b > 0xffff ? 0xffffu : b) << 16; });
+  t[Op::v_cvt_pk_u16_u32] = u2(
+      [](u32 a, u32 b) { return (a > 0xffff ? 0xffffu : a) | (b > 0xffff ? 0xffffu : b) << 16; });
   t[Op::v_cvt_pk_i16_i32] = i2([](i32 a, i32 b) {
-    const i32 p = a < -32768 ? -32768 : a > 32767 ? 32767 : a, q = b < -32768 ? -32768 : b > 32767 ? 32767 : b;
+    const i32 p = a < -32768  ? -32768
+                  : a > 32767 ? 32767
+                              : a,
+              q = b < -32768  ? -32768
+                  : b > 32767 ? 32767
+                              : b;
     return static_cast<i32>((static_cast<u32>(p) & 0xffff) | static_cast<u32>(q) << 16);
   });
 }
@@ -194,11 +212,17 @@ void add_16bit(Table& t) {
   t[Op::v_mul_lo_u16] = u2([](u32 a, u32 b) { return (a & 0xffff) * (b & 0xffff) & 0xffff; });
   t[Op::v_lshlrev_b16] = u2([](u32 a, u32 b) { return (b & 0xffff) << (a & 15) & 0xffff; });
   t[Op::v_lshrrev_b16] = u2([](u32 a, u32 b) { return (b & 0xffff) >> (a & 15); });
-  t[Op::v_ashrrev_i16] = u2([](u32 a, u32 b) { return static_cast<u32>(static_cast<i32>(b << 16) >> 16 >> (a & 15)) & 0xffff; });
-  t[Op::v_max_u16] = u2([](u32 a, u32 b) { return (a & 0xffff) > (b & 0xffff) ? a & 0xffff : b & 0xffff; });
-  t[Op::v_min_u16] = u2([](u32 a, u32 b) { return (a & 0xffff) < (b & 0xffff) ? a & 0xffff : b & 0xffff; });
-  t[Op::v_max_i16] = u2([](u32 a, u32 b) { return (static_cast<i16>(a) > static_cast<i16>(b) ? a : b) & 0xffff; });
-  t[Op::v_min_i16] = u2([](u32 a, u32 b) { return (static_cast<i16>(a) < static_cast<i16>(b) ? a : b) & 0xffff; });
+  t[Op::v_ashrrev_i16] = u2([](u32 a, u32 b) {
+    return static_cast<u32>(static_cast<i32>(b << 16) >> 16 >> (a & 15)) & 0xffff;
+  });
+  t[Op::v_max_u16] =
+      u2([](u32 a, u32 b) { return (a & 0xffff) > (b & 0xffff) ? a & 0xffff : b & 0xffff; });
+  t[Op::v_min_u16] =
+      u2([](u32 a, u32 b) { return (a & 0xffff) < (b & 0xffff) ? a & 0xffff : b & 0xffff; });
+  t[Op::v_max_i16] =
+      u2([](u32 a, u32 b) { return (static_cast<i16>(a) > static_cast<i16>(b) ? a : b) & 0xffff; });
+  t[Op::v_min_i16] =
+      u2([](u32 a, u32 b) { return (static_cast<i16>(a) < static_cast<i16>(b) ? a : b) & 0xffff; });
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Integer operations with three operands: multiply-add, bit fields, byte permutes, sums of differences, dot products.
+// Integer operations with three operands: multiply-add, bit fields, byte permutes, sums of
+// differences, dot products.
 #include "exec/lanes/lanes.hpp"
 
 namespace gfx906::GFX906_LANES_NS {
@@ -14,7 +15,9 @@ Handler kept(Handler h) {
   return h;
 }
 
-constexpr i64 sext24(u32 v) { return static_cast<i32>(v << 8) >> 8; }
+constexpr i64 sext24(u32 v) {
+  return static_cast<i32>(v << 8) >> 8;
+}
 
 template <class T>
 constexpr T med3(T a, T b, T c) {
@@ -30,7 +33,8 @@ void mad(u32* d, const u32* a, const u32* b, const u32* c, LaneContext& x) {
   LANES_IVDEP
   for (int l = 0; l < 64; ++l) {
     if constexpr (M == Mad::kI24 || M == Mad::kI32I16) {
-      const i64 p = M == Mad::kI24 ? sext24(a[l]) : static_cast<i16>(a[l]), q = M == Mad::kI24 ? sext24(b[l]) : static_cast<i16>(b[l]);
+      const i64 p = M == Mad::kI24 ? sext24(a[l]) : static_cast<i16>(a[l]),
+                q = M == Mad::kI24 ? sext24(b[l]) : static_cast<i16>(b[l]);
       const i64 product = M == Mad::kI24 ? static_cast<i32>(p * q) : p * q;
       const i64 r = product + static_cast<i32>(c[l]);
       const i64 s = r < -0x80000000ll ? -0x80000000ll : r > 0x7fffffff ? 0x7fffffff : r;
@@ -43,7 +47,8 @@ void mad(u32* d, const u32* a, const u32* b, const u32* c, LaneContext& x) {
       const u64 r = static_cast<u64>(a[l] & 0xffff) * (b[l] & 0xffff) + (c[l] & 0xffff);
       d[l] = (clamp && r > 0xffff ? 0xffff : static_cast<u32>(r)) & 0xffff;
     } else {
-      const i64 r = static_cast<i64>(static_cast<i16>(a[l])) * static_cast<i16>(b[l]) + static_cast<i16>(c[l]);
+      const i64 r = static_cast<i64>(static_cast<i16>(a[l])) * static_cast<i16>(b[l]) +
+                    static_cast<i16>(c[l]);
       const i64 s = r < -32768 ? -32768 : r > 32767 ? 32767 : r;
       d[l] = static_cast<u32>(clamp ? s : r) & 0xffff;
     }
@@ -73,11 +78,15 @@ void mad64(u32* d, const u32* a, const u32* b, const u32* c, LaneContext& x) {
   x.mask_out = pack(out);
 }
 
-constexpr u32 byte(u32 v, int k) { return v >> (8 * k) & 255; }
-constexpr u32 absdiff(u32 a, u32 b) { return a > b ? a - b : b - a; }
+constexpr u32 byte(u32 v, int k) {
+  return v >> (8 * k) & 255;
+}
+constexpr u32 absdiff(u32 a, u32 b) {
+  return a > b ? a - b : b - a;
+}
 constexpr u32 sad8(u32 a, u32 b) {
-  return absdiff(byte(a, 0), byte(b, 0)) + absdiff(byte(a, 1), byte(b, 1)) + absdiff(byte(a, 2), byte(b, 2)) +
-         absdiff(byte(a, 3), byte(b, 3));
+  return absdiff(byte(a, 0), byte(b, 0)) + absdiff(byte(a, 1), byte(b, 1)) +
+         absdiff(byte(a, 2), byte(b, 2)) + absdiff(byte(a, 3), byte(b, 3));
 }
 // Bytes whose reference (b) is zero do not count.
 constexpr u32 msad8(u32 a, u32 b) {
@@ -141,8 +150,8 @@ void dot4(u32* d, const u32* a, const u32* b, const u32* c, LaneContext& x) {
         const i32 s1 = (p << 8 >> 24) * (q << 8 >> 24) + (p >> 24) * (q >> 24);
         d[l] = static_cast<u32>(s0 + s1) + c[l];
       } else {
-        d[l] = (a[l] & 255) * (b[l] & 255) + (a[l] >> 8 & 255) * (b[l] >> 8 & 255) + (a[l] >> 16 & 255) * (b[l] >> 16 & 255) +
-               (a[l] >> 24) * (b[l] >> 24) + c[l];
+        d[l] = (a[l] & 255) * (b[l] & 255) + (a[l] >> 8 & 255) * (b[l] >> 8 & 255) +
+               (a[l] >> 16 & 255) * (b[l] >> 16 & 255) + (a[l] >> 24) * (b[l] >> 24) + c[l];
       }
     }
     return;
@@ -166,9 +175,11 @@ void dot8(u32* d, const u32* a, const u32* b, const u32* c, LaneContext& x) {
     i32 dot = 0;
     for (int k = 0; k < 8; ++k) {
       const u32 p = a[l] << (28 - 4 * k), q = b[l] << (28 - 4 * k);
-      dot += kSigned ? (static_cast<i32>(p) >> 28) * (static_cast<i32>(q) >> 28) : static_cast<i32>((p >> 28) * (q >> 28));
+      dot += kSigned ? (static_cast<i32>(p) >> 28) * (static_cast<i32>(q) >> 28)
+                     : static_cast<i32>((p >> 28) * (q >> 28));
     }
-    const i64 s = dot + (kSigned ? static_cast<i64>(static_cast<i32>(c[l])) : static_cast<i64>(c[l]));
+    const i64 s =
+        dot + (kSigned ? static_cast<i64>(static_cast<i32>(c[l])) : static_cast<i64>(c[l]));
     const i64 lo = kSigned ? -0x80000000ll : 0, hi = kSigned ? 0x7fffffffll : 0xffffffffll;
     d[l] = static_cast<u32>(!clamp ? s : s < lo ? lo : s > hi ? hi : s);
   }
@@ -182,9 +193,11 @@ void dot2(u32* d, const u32* a, const u32* b, const u32* c, LaneContext& x) {
     i64 s;
     if (kSigned) {
       s = static_cast<i64>(static_cast<i16>(a[l])) * static_cast<i16>(b[l]) +
-          static_cast<i64>(static_cast<i16>(a[l] >> 16)) * static_cast<i16>(b[l] >> 16) + static_cast<i32>(c[l]);
+          static_cast<i64>(static_cast<i16>(a[l] >> 16)) * static_cast<i16>(b[l] >> 16) +
+          static_cast<i32>(c[l]);
     } else {
-      s = static_cast<i64>(static_cast<u64>(a[l] & 0xffff) * (b[l] & 0xffff) + static_cast<u64>(a[l] >> 16) * (b[l] >> 16) + c[l]);
+      s = static_cast<i64>(static_cast<u64>(a[l] & 0xffff) * (b[l] & 0xffff) +
+                           static_cast<u64>(a[l] >> 16) * (b[l] >> 16) + c[l]);
     }
     const i64 lo = kSigned ? -0x80000000ll : 0, hi = kSigned ? 0x7fffffffll : 0xffffffffll;
     d[l] = static_cast<u32>(!clamp ? s : s < lo ? lo : s > hi ? hi : s);
@@ -200,8 +213,12 @@ void add_fields(Table& t) {
     return width ? static_cast<u32>(static_cast<i32>(shifted << (32 - width)) >> (32 - width)) : 0u;
   });
   t[Op::v_bfi_b32] = u3([](u32 a, u32 b, u32 c) { return (a & b) | (~a & c); });
-  t[Op::v_alignbit_b32] = u3([](u32 a, u32 b, u32 c) { return static_cast<u32>((static_cast<u64>(a) << 32 | b) >> (c & 31)); });
-  t[Op::v_alignbyte_b32] = u3([](u32 a, u32 b, u32 c) { return static_cast<u32>((static_cast<u64>(a) << 32 | b) >> (8 * (c & 3))); });
+  t[Op::v_alignbit_b32] = u3([](u32 a, u32 b, u32 c) {
+    return static_cast<u32>((static_cast<u64>(a) << 32 | b) >> (c & 31));
+  });
+  t[Op::v_alignbyte_b32] = u3([](u32 a, u32 b, u32 c) {
+    return static_cast<u32>((static_cast<u64>(a) << 32 | b) >> (8 * (c & 3)));
+  });
   t[Op::v_lerp_u8] = u3([](u32 a, u32 b, u32 c) {
     u32 r = 0;
     for (int k = 0; k < 4; ++k) r |= ((byte(a, k) + byte(b, k) + (byte(c, k) & 1)) >> 1) << (8 * k);
@@ -238,7 +255,8 @@ void add_min_max16(Table& t, Op min3, Op max3, Op mid) {
     return static_cast<u32>(static_cast<u16>(x > y ? (x > z ? x : z) : (y > z ? y : z)));
   };
   constexpr auto middle = [](u32 a, u32 b, u32 c) {
-    return static_cast<u32>(static_cast<u16>(med3(static_cast<T>(a), static_cast<T>(b), static_cast<T>(c))));
+    return static_cast<u32>(
+        static_cast<u16>(med3(static_cast<T>(a), static_cast<T>(b), static_cast<T>(c))));
   };
   t[min3] = kept(of3<u32, u32, u32, u32>(low));
   t[max3] = kept(of3<u32, u32, u32, u32>(high));
@@ -265,7 +283,9 @@ void add_integer3(Table& t) {
   t[Op::v_mad_i64_i32] = value(mad64<true>);
   t[Op::v_sad_u8] = u3([](u32 a, u32 b, u32 c) { return sad8(a, b) + c; });
   t[Op::v_sad_hi_u8] = u3([](u32 a, u32 b, u32 c) { return (sad8(a, b) << 16) + c; });
-  t[Op::v_sad_u16] = u3([](u32 a, u32 b, u32 c) { return absdiff(a & 0xffff, b & 0xffff) + absdiff(a >> 16, b >> 16) + c; });
+  t[Op::v_sad_u16] = u3([](u32 a, u32 b, u32 c) {
+    return absdiff(a & 0xffff, b & 0xffff) + absdiff(a >> 16, b >> 16) + c;
+  });
   t[Op::v_sad_u32] = u3([](u32 a, u32 b, u32 c) { return absdiff(a, b) + c; });
   t[Op::v_msad_u8] = u3([](u32 a, u32 b, u32 c) { return msad8(a, b) + c; });
   t[Op::v_qsad_pk_u16_u8] = value(quad_sad<false, false>);

@@ -1,6 +1,6 @@
-// What the lane loops are made of. Every file of this folder is compiled once per host instruction set, in a
-// namespace of its own; no inline function of the standard library may be emitted from here, since the linker could
-// then choose its AVX-512 copy for all.
+// What the lane loops are made of. Every file of this folder is compiled once per host instruction
+// set, in a namespace of its own; no inline function of the standard library may be emitted from
+// here, since the linker could then choose its AVX-512 copy for all.
 #pragma once
 
 #include <immintrin.h>
@@ -68,13 +68,15 @@ LANE_INLINE u64 pack(const u32* words) {
 LANE_INLINE void expand(u64 mask, u32* words) {
 #if defined(__AVX512F__)
   for (int k = 0; k < 4; ++k) {
-    _mm512_store_si512(words + 16 * k, _mm512_maskz_set1_epi32(static_cast<__mmask16>(mask >> (16 * k)), -1));
+    _mm512_store_si512(words + 16 * k,
+                       _mm512_maskz_set1_epi32(static_cast<__mmask16>(mask >> (16 * k)), -1));
   }
 #else
   const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
   for (int k = 0; k < 8; ++k) {
     const __m256i b = _mm256_set1_epi32(static_cast<int>(mask >> (8 * k) & 255));
-    _mm256_store_si256(reinterpret_cast<__m256i*>(words + 8 * k), _mm256_cmpeq_epi32(_mm256_and_si256(b, bit), bit));
+    _mm256_store_si256(reinterpret_cast<__m256i*>(words + 8 * k),
+                       _mm256_cmpeq_epi32(_mm256_and_si256(b, bit), bit));
   }
 #endif
 }
@@ -83,7 +85,8 @@ LANE_INLINE void expand(u64 mask, u32* words) {
 LANE_INLINE void merge(u32* d, const u32* t, u64 mask) {
 #if defined(__AVX512F__)
   for (int k = 0; k < 4; ++k) {
-    _mm512_mask_store_epi32(d + 16 * k, static_cast<__mmask16>(mask >> (16 * k)), _mm512_load_si512(t + 16 * k));
+    _mm512_mask_store_epi32(d + 16 * k, static_cast<__mmask16>(mask >> (16 * k)),
+                            _mm512_load_si512(t + 16 * k));
   }
 #else
   alignas(64) u32 m[64];
@@ -102,7 +105,9 @@ LANE_INLINE const u32* lanes_of(WaveView& w, const Inst& i, int s) {
   if (i.src[s].kind == OperandKind::kConstant) return i.lanes[s];
   return scalar_lanes(w, i, s);
 }
-LANE_INLINE u32* dst_lanes(WaveView& w, const Inst& i) { return w.vgpr + static_cast<size_t>(i.dst.index) * 64; }
+LANE_INLINE u32* dst_lanes(WaveView& w, const Inst& i) {
+  return w.vgpr + static_cast<size_t>(i.dst.index) * 64;
+}
 
 // ---- f16 as its 16 bits ----
 
@@ -127,8 +132,8 @@ LANE_INLINE u32 float_to_half(float f) {
   return r | sign;
 }
 
-// The exact sum or product of two halves rounded to odd in f32, so that float_to_half rounds it once: s is the
-// f32 result, err what it missed.
+// The exact sum or product of two halves rounded to odd in f32, so that float_to_half rounds it
+// once: s is the f32 result, err what it missed.
 LANE_INLINE float to_odd(float s, float err) {
   const u32 bits = std::bit_cast<u32>(s);
   const bool inexact = err != 0 && !(bits & 1) && (bits & 0x7f800000u) != 0x7f800000u;
@@ -136,14 +141,27 @@ LANE_INLINE float to_odd(float s, float err) {
   return std::bit_cast<float>(inexact ? (away ? bits + 1 : bits - 1) : bits);
 }
 
-// ---- NaN rules: a NaN operand is passed on quiet, the first one first; an invalid operation gives 0x7fc00000 ----
+// ---- NaN rules: a NaN operand is passed on quiet, the first one first; an invalid operation gives
+// 0x7fc00000 ----
 
-LANE_INLINE bool nan32(u32 x) { return (x & 0x7fffffffu) > 0x7f800000u; }
-LANE_INLINE bool nan64(u64 x) { return (x & ~(1ull << 63)) > 0x7ff0000000000000ull; }
-LANE_INLINE bool nan16(u32 x) { return (x & 0x7fff) > 0x7c00; }
-LANE_INLINE bool snan32(u32 x) { return nan32(x) && !(x & 0x400000u); }
-LANE_INLINE bool snan16(u32 x) { return nan16(x) && !(x & 0x200); }
-LANE_INLINE bool snan64(u64 x) { return nan64(x) && !(x >> 51 & 1); }
+LANE_INLINE bool nan32(u32 x) {
+  return (x & 0x7fffffffu) > 0x7f800000u;
+}
+LANE_INLINE bool nan64(u64 x) {
+  return (x & ~(1ull << 63)) > 0x7ff0000000000000ull;
+}
+LANE_INLINE bool nan16(u32 x) {
+  return (x & 0x7fff) > 0x7c00;
+}
+LANE_INLINE bool snan32(u32 x) {
+  return nan32(x) && !(x & 0x400000u);
+}
+LANE_INLINE bool snan16(u32 x) {
+  return nan16(x) && !(x & 0x200);
+}
+LANE_INLINE bool snan64(u64 x) {
+  return nan64(x) && !(x >> 51 & 1);
+}
 
 LANE_INLINE float settle(float r, float a, float b) {
   const u32 ua = std::bit_cast<u32>(a), ub = std::bit_cast<u32>(b);
@@ -152,13 +170,19 @@ LANE_INLINE float settle(float r, float a, float b) {
 }
 LANE_INLINE float settle(float r, float a, float b, float c) {
   const u32 ua = std::bit_cast<u32>(a), ub = std::bit_cast<u32>(b), uc = std::bit_cast<u32>(c);
-  const u32 n = nan32(ua) ? ua | 0x400000u : nan32(ub) ? ub | 0x400000u : nan32(uc) ? uc | 0x400000u : 0x7fc00000u;
+  const u32 n = nan32(ua)   ? ua | 0x400000u
+                : nan32(ub) ? ub | 0x400000u
+                : nan32(uc) ? uc | 0x400000u
+                            : 0x7fc00000u;
   return r != r ? std::bit_cast<float>(n) : r;
 }
 LANE_INLINE double settle(double r, double a, double b, double c = 0) {
   constexpr u64 q = 1ull << 51;
   const u64 ua = std::bit_cast<u64>(a), ub = std::bit_cast<u64>(b), uc = std::bit_cast<u64>(c);
-  const u64 n = nan64(ua) ? ua | q : nan64(ub) ? ub | q : nan64(uc) ? uc | q : 0x7ff8000000000000ull;
+  const u64 n = nan64(ua)   ? ua | q
+                : nan64(ub) ? ub | q
+                : nan64(uc) ? uc | q
+                            : 0x7ff8000000000000ull;
   return r != r ? std::bit_cast<double>(n) : r;
 }
 
@@ -172,9 +196,12 @@ LANE_INLINE double flush(double x) {
   const u64 u = std::bit_cast<u64>(x);
   return std::bit_cast<double>((u & 0x7ff0000000000000ull) ? u : u & (1ull << 63));
 }
-LANE_INLINE u32 flush16(u32 h) { return (h & 0x7c00) ? h : h & 0x8000; }
+LANE_INLINE u32 flush16(u32 h) {
+  return (h & 0x7c00) ? h : h & 0x8000;
+}
 
-// Sets the host's rounding mode from MODE's code (0 even, 1 up, 2 down, 3 toward zero) for its lifetime.
+// Sets the host's rounding mode from MODE's code (0 even, 1 up, 2 down, 3 toward zero) for its
+// lifetime.
 class Rounding {
  public:
   LANE_INLINE explicit Rounding(u32 mode) : saved_(_mm_getcsr()) {
@@ -208,7 +235,8 @@ void lanes3(u32* d, const u32* a, const u32* b, const u32* c, LaneContext&) {
   for (int l = 0; l < 64; ++l) put<D>(d, l, F{}(get<A>(a, l), get<B>(b, l), get<C>(c, l)));
 }
 
-LANE_INLINE Handler value(CoreFn f, NumType source = NumType::kInt, NumType result = NumType::kInt) {
+LANE_INLINE Handler value(CoreFn f, NumType source = NumType::kInt,
+                          NumType result = NumType::kInt) {
   Handler h;
   h.core = f;
   h.shape = Shape::kValue;

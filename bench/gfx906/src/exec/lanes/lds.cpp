@@ -4,8 +4,8 @@
 
 namespace gfx906::GFX906_LANES_NS {
 
-u64 announce(WaveView& w, const Inst& i, Space space, bool load, bool store, bool atomic, bool returns, u32 bytes, u64 lanes,
-             const u64* addr) {
+u64 announce(WaveView& w, const Inst& i, Space space, bool load, bool store, bool atomic,
+             bool returns, u32 bytes, u64 lanes, const u64* addr) {
   MemAccess m;
   m.space = space;
   m.load = load;
@@ -26,7 +26,8 @@ u64 announce(WaveView& w, const Inst& i, Space space, bool load, bool store, boo
 
 namespace {
 
-// Byte offsets in LDS of each lane; those outside the allocation read 0 and write nothing, as on the card.
+// Byte offsets in LDS of each lane; those outside the allocation read 0 and write nothing, as on
+// the card.
 LANE_INLINE u64 offsets(WaveView& w, const Inst& i, u32 add, u32 bytes, u32* out) {
   const u32* a = w.v(i.src[0].index);
   alignas(64) u32 ok[64];
@@ -39,7 +40,8 @@ LANE_INLINE u64 offsets(WaveView& w, const Inst& i, u32 add, u32 bytes, u32* out
   return pack(ok);
 }
 
-LANE_INLINE u64 seen(WaveView& w, const Inst& i, bool load, bool store, bool atomic, bool returns, u32 bytes, u64 lanes, const u32* at) {
+LANE_INLINE u64 seen(WaveView& w, const Inst& i, bool load, bool store, bool atomic, bool returns,
+                     u32 bytes, u64 lanes, const u32* at) {
   if (!w.trace) return lanes;
   for (int l = 0; l < 64; ++l) w.addr[l] = at[l];
   return announce(w, i, Space::kLds, load, store, atomic, returns, bytes, lanes, w.addr);
@@ -85,7 +87,9 @@ const Inst* read_narrow(WaveView& w, const Inst* p) {
     T v = 0;
     if (go >> l & 1) __builtin_memcpy(&v, w.lds + at[l], sizeof(T));
     const u32 x = static_cast<u32>(static_cast<i32>(v));
-    d[l] = kHalf == 0 ? x : kHalf == 1 ? (d[l] & 0xffff0000u) | (x & 0xffff) : (d[l] & 0xffff) | x << 16;
+    d[l] = kHalf == 0   ? x
+           : kHalf == 1 ? (d[l] & 0xffff0000u) | (x & 0xffff)
+                        : (d[l] & 0xffff) | x << 16;
   }
   return p + 1;
 }
@@ -161,14 +165,16 @@ const Inst* atomic_lds(WaveView& w, const Inst* p) {
   const bool returns = i.dst.kind != OperandKind::kNone;
   const u64 inside = offsets(w, i, static_cast<u32>(i.imm), sizeof(T), at);
   const u64 go = seen(w, i, true, true, true, returns, sizeof(T), exec, at) & inside & exec;
-  constexpr bool two = A == Atomic::kCmpSwap || A == Atomic::kFCmpSwap || A == Atomic::kMskOr || A == Atomic::kWrap;
+  constexpr bool two =
+      A == Atomic::kCmpSwap || A == Atomic::kFCmpSwap || A == Atomic::kMskOr || A == Atomic::kWrap;
   for (u64 m = exec; m; m &= m - 1) {
     const int l = __builtin_ctzll(m);
     T old = 0;
     if (go >> l & 1) {
       __builtin_memcpy(&old, w.lds + at[l], sizeof(T));
       // The compare forms have their comparand first, the new value second.
-      const T first = get<T>(w.v(i.src[1].index), l), second = two ? get<T>(w.v(i.src[2].index), l) : 0;
+      const T first = get<T>(w.v(i.src[1].index), l),
+              second = two ? get<T>(w.v(i.src[2].index), l) : 0;
       constexpr bool compare = A == Atomic::kCmpSwap || A == Atomic::kFCmpSwap;
       const T now = atomic_apply(A, old, compare ? second : first, compare ? first : second);
       __builtin_memcpy(w.lds + at[l], &now, sizeof(T));
@@ -186,7 +192,8 @@ const Inst* exchange_two(WaveView& w, const Inst* p) {
   const u64 exec = w.exec();
   u64 go[2];
   for (int h = 0; h < 2; ++h) {
-    const u32 off = (h ? i.offset1 : static_cast<u32>(i.imm)) * static_cast<u32>(sizeof(T)) * kStride;
+    const u32 off =
+        (h ? i.offset1 : static_cast<u32>(i.imm)) * static_cast<u32>(sizeof(T)) * kStride;
     const u64 inside = offsets(w, i, off, sizeof(T), at[h]);
     go[h] = seen(w, i, true, true, true, true, sizeof(T), exec, at[h]) & inside;
   }
@@ -203,7 +210,8 @@ const Inst* exchange_two(WaveView& w, const Inst* p) {
   return p + 1;
 }
 
-// The data is a second LDS word, at a distance in dwords that the offset field gives (or the first one plus itself).
+// The data is a second LDS word, at a distance in dwords that the offset field gives (or the first
+// one plus itself).
 template <class T, Atomic A, bool kWrite>
 const Inst* source_in_lds(WaveView& w, const Inst* p) {
   const Inst& i = *p;
@@ -213,7 +221,8 @@ const Inst* source_in_lds(WaveView& w, const Inst* p) {
   for (u64 m = exec; m; m &= m - 1) {
     const int l = __builtin_ctzll(m);
     const u32 at = a[l], from = at + 4 * static_cast<u32>(step);
-    if (at > w.lds_size - sizeof(T) || from > w.lds_size - sizeof(T) || w.lds_size < sizeof(T)) continue;
+    if (at > w.lds_size - sizeof(T) || from > w.lds_size - sizeof(T) || w.lds_size < sizeof(T))
+      continue;
     T old, data;
     __builtin_memcpy(&old, w.lds + at, sizeof(T));
     __builtin_memcpy(&data, w.lds + from, sizeof(T));
@@ -234,7 +243,8 @@ const Inst* swizzle(WaveView& w, const Inst* p) {
   for (int l = 0; l < 64; ++l) {
     int from;
     if (mode >> 15 == 0) {
-      from = (l & 32) | (static_cast<int>(((static_cast<u32>(l) & 31 & mode) | (mode >> 5 & 31)) ^ (mode >> 10 & 31)));
+      from = (l & 32) | (static_cast<int>(((static_cast<u32>(l) & 31 & mode) | (mode >> 5 & 31)) ^
+                                          (mode >> 10 & 31)));
     } else if ((mode & 0xc000) == 0xc000) {  // rotate within 32 lanes; the mask holds bits in place
       const int n = static_cast<int>(mode >> 5 & 31), mask = static_cast<int>(mode & 31);
       const int moved = mode >> 10 & 1 ? l - n : l + n;
@@ -284,7 +294,8 @@ template <bool kAppend>
 const Inst* append(WaveView& w, const Inst* p) {
   const Inst& i = *p;
   const u64 exec = w.exec();
-  const u32 at = (w.sgpr[kM0] & 0xffff) + static_cast<u32>(i.imm), n = static_cast<u32>(__builtin_popcountll(exec));
+  const u32 at = (w.sgpr[kM0] & 0xffff) + static_cast<u32>(i.imm),
+            n = static_cast<u32>(__builtin_popcountll(exec));
   u32 old = 0;
   alignas(64) u32 where[64];
   fill(where, at);
@@ -333,7 +344,8 @@ const Inst* exchange_if(WaveView& w, const Inst* p) {
     u32 old[2] = {}, now[2];
     if (go >> l & 1) {
       __builtin_memcpy(old, w.lds + at[l], 8);
-      for (int k = 0; k < 2; ++k) now[k] = atomic_apply<u32>(Atomic::kCondSwap, old[k], w.v(i.src[1].index)[64 * k + l], 0);
+      for (int k = 0; k < 2; ++k)
+        now[k] = atomic_apply<u32>(Atomic::kCondSwap, old[k], w.v(i.src[1].index)[64 * k + l], 0);
       __builtin_memcpy(w.lds + at[l], now, 8);
     }
     for (int k = 0; k < 2; ++k) dst_lanes(w, i)[64 * k + l] = old[k];
@@ -341,7 +353,9 @@ const Inst* exchange_if(WaveView& w, const Inst* p) {
   return p + 1;
 }
 
-const Inst* nothing(WaveView&, const Inst* p) { return p + 1; }
+const Inst* nothing(WaveView&, const Inst* p) {
+  return p + 1;
+}
 
 Handler special(ExecFn f) {
   Handler h;
@@ -364,7 +378,8 @@ void from_lds(Table& t, Op o32, Op o64) {
 void add_atomics(Table& t) {
   both<Atomic::kAdd>(t, Op::ds_add_u32, Op::ds_add_rtn_u32, Op::ds_add_u64, Op::ds_add_rtn_u64);
   both<Atomic::kSub>(t, Op::ds_sub_u32, Op::ds_sub_rtn_u32, Op::ds_sub_u64, Op::ds_sub_rtn_u64);
-  both<Atomic::kRSub>(t, Op::ds_rsub_u32, Op::ds_rsub_rtn_u32, Op::ds_rsub_u64, Op::ds_rsub_rtn_u64);
+  both<Atomic::kRSub>(t, Op::ds_rsub_u32, Op::ds_rsub_rtn_u32, Op::ds_rsub_u64,
+                      Op::ds_rsub_rtn_u64);
   both<Atomic::kInc>(t, Op::ds_inc_u32, Op::ds_inc_rtn_u32, Op::ds_inc_u64, Op::ds_inc_rtn_u64);
   both<Atomic::kDec>(t, Op::ds_dec_u32, Op::ds_dec_rtn_u32, Op::ds_dec_u64, Op::ds_dec_rtn_u64);
   both<Atomic::kSMin>(t, Op::ds_min_i32, Op::ds_min_rtn_i32, Op::ds_min_i64, Op::ds_min_rtn_i64);
@@ -374,9 +389,12 @@ void add_atomics(Table& t) {
   both<Atomic::kAnd>(t, Op::ds_and_b32, Op::ds_and_rtn_b32, Op::ds_and_b64, Op::ds_and_rtn_b64);
   both<Atomic::kOr>(t, Op::ds_or_b32, Op::ds_or_rtn_b32, Op::ds_or_b64, Op::ds_or_rtn_b64);
   both<Atomic::kXor>(t, Op::ds_xor_b32, Op::ds_xor_rtn_b32, Op::ds_xor_b64, Op::ds_xor_rtn_b64);
-  both<Atomic::kMskOr>(t, Op::ds_mskor_b32, Op::ds_mskor_rtn_b32, Op::ds_mskor_b64, Op::ds_mskor_rtn_b64);
-  both<Atomic::kCmpSwap>(t, Op::ds_cmpst_b32, Op::ds_cmpst_rtn_b32, Op::ds_cmpst_b64, Op::ds_cmpst_rtn_b64);
-  both<Atomic::kFCmpSwap>(t, Op::ds_cmpst_f32, Op::ds_cmpst_rtn_f32, Op::ds_cmpst_f64, Op::ds_cmpst_rtn_f64);
+  both<Atomic::kMskOr>(t, Op::ds_mskor_b32, Op::ds_mskor_rtn_b32, Op::ds_mskor_b64,
+                       Op::ds_mskor_rtn_b64);
+  both<Atomic::kCmpSwap>(t, Op::ds_cmpst_b32, Op::ds_cmpst_rtn_b32, Op::ds_cmpst_b64,
+                         Op::ds_cmpst_rtn_b64);
+  both<Atomic::kFCmpSwap>(t, Op::ds_cmpst_f32, Op::ds_cmpst_rtn_f32, Op::ds_cmpst_f64,
+                          Op::ds_cmpst_rtn_f64);
   both<Atomic::kFMin>(t, Op::ds_min_f32, Op::ds_min_rtn_f32, Op::ds_min_f64, Op::ds_min_rtn_f64);
   both<Atomic::kFMax>(t, Op::ds_max_f32, Op::ds_max_rtn_f32, Op::ds_max_f64, Op::ds_max_rtn_f64);
   t[Op::ds_add_f32] = t[Op::ds_add_rtn_f32] = special(atomic_lds<u32, Atomic::kFAdd>);

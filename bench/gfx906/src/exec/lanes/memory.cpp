@@ -13,16 +13,18 @@ namespace {
 // What an opcode does; FLAT, GLOBAL, SCRATCH and MUBUF number them alike.
 struct MemOp {
   bool load = false, store = false;
-  u32 bytes = 4;        // per lane
+  u32 bytes = 4;  // per lane
   bool sign = false;
-  int half = 0;         // 1: low half of the register only, 2: high half only
+  int half = 0;  // 1: low half of the register only, 2: high half only
   Atomic atomic = Atomic::kNone;
 };
 constexpr MemOp mem_op(u32 code) {
   MemOp m;
   if (code >= 64) {
-    constexpr Atomic kOps[] = {Atomic::kSwap, Atomic::kCmpSwap, Atomic::kAdd, Atomic::kSub, Atomic::kSMin, Atomic::kUMin, Atomic::kSMax,
-                               Atomic::kUMax, Atomic::kAnd, Atomic::kOr, Atomic::kXor, Atomic::kInc, Atomic::kDec};
+    constexpr Atomic kOps[] = {Atomic::kSwap, Atomic::kCmpSwap, Atomic::kAdd,  Atomic::kSub,
+                               Atomic::kSMin, Atomic::kUMin,    Atomic::kSMax, Atomic::kUMax,
+                               Atomic::kAnd,  Atomic::kOr,      Atomic::kXor,  Atomic::kInc,
+                               Atomic::kDec};
     m.atomic = kOps[(code & 31) % 13];
     m.bytes = code >= 96 ? 8 : 4;
     m.load = m.store = true;
@@ -46,12 +48,13 @@ constexpr MemOp mem_op(u32 code) {
   return m;
 }
 
-// Where each lane's access goes. Scratch is swizzled: consecutive dwords of a lane lie 256 bytes apart.
+// Where each lane's access goes. Scratch is swizzled: consecutive dwords of a lane lie 256 bytes
+// apart.
 struct Places {
-  u64 lanes = 0;   // active
-  u64 zero = 0;    // active, but out of range: a load gives 0, a store does nothing
-  u64 lds = 0;     // in LDS (flat): addr is the offset
-  u64 scratch = 0; // addr is the lane's byte offset in its scratch
+  u64 lanes = 0;    // active
+  u64 zero = 0;     // active, but out of range: a load gives 0, a store does nothing
+  u64 lds = 0;      // in LDS (flat): addr is the offset
+  u64 scratch = 0;  // addr is the lane's byte offset in its scratch
 };
 
 LANE_INLINE u8* scratch_byte(const WaveView& w, int lane, u64 offset, u32 k) {
@@ -76,7 +79,8 @@ void observe(WaveView& w, const Inst& i, const MemOp& m, Places& at) {
     for (int l = 0; l < 64; ++l) {
       shown[l] = s == 2 ? reinterpret_cast<u64>(scratch_byte(w, l, w.addr[l], 0)) : w.addr[l];
     }
-    const u64 go = announce(w, i, kSpaces[s], m.load, m.store, atomic, returns, m.bytes, parts[s], shown);
+    const u64 go =
+        announce(w, i, kSpaces[s], m.load, m.store, atomic, returns, m.bytes, parts[s], shown);
     at.zero |= parts[s] & ~go;
   }
 }
@@ -125,7 +129,8 @@ void do_load(WaveView& w, const Inst& i, const MemOp& m, const Places& at) {
     if (m.bytes < 4) {
       set_narrow(d[l], widen(v, m), m.half);
     } else {
-      for (u32 k = 0; k < m.bytes / 4; ++k) __builtin_memcpy(&d[64 * k + static_cast<u32>(l)], v + 4 * k, 4);
+      for (u32 k = 0; k < m.bytes / 4; ++k)
+        __builtin_memcpy(&d[64 * k + static_cast<u32>(l)], v + 4 * k, 4);
     }
   }
 }
@@ -173,7 +178,9 @@ void do_atomic(WaveView& w, const Inst& i, const MemOp& m, const Places& at) {
     if (!(at.zero >> l & 1)) {
       const T data = get<T>(s, l);
       const T cmp = m.atomic == Atomic::kCmpSwap ? get<T>(s + 16 * sizeof(T), l) : 0;
-      void* p = at.lds >> l & 1 ? w.lds + w.addr[l] : at.scratch >> l & 1 ? scratch_byte(w, l, w.addr[l], 0) : reinterpret_cast<u8*>(w.addr[l]);
+      void* p = at.lds >> l & 1       ? w.lds + w.addr[l]
+                : at.scratch >> l & 1 ? scratch_byte(w, l, w.addr[l], 0)
+                                      : reinterpret_cast<u8*>(w.addr[l]);
       old = atomic_memory<T>(m.atomic, p, data, cmp);
     }
     if (returns) put(dst_lanes(w, i), l, old);
@@ -269,10 +276,12 @@ const Inst* flat_any(WaveView& w, const Inst* p) {
   Places at;
   at.lanes = w.exec();
   const u32* a = w.v(i.src[0].index);
-  constexpr u32 kSharedHigh = static_cast<u32>(kSharedAperture >> 32), kPrivateHigh = static_cast<u32>(kPrivateAperture >> 32);
+  constexpr u32 kSharedHigh = static_cast<u32>(kSharedAperture >> 32),
+                kPrivateHigh = static_cast<u32>(kPrivateAperture >> 32);
   alignas(64) u32 lds[64], scratch[64];
   for (int l = 0; l < 64; ++l) {
-    const u64 full = (a[l] | static_cast<u64>(a[64 + l]) << 32) + static_cast<u64>(static_cast<i64>(i.imm));
+    const u64 full =
+        (a[l] | static_cast<u64>(a[64 + l]) << 32) + static_cast<u64>(static_cast<i64>(i.imm));
     const u32 high = static_cast<u32>(full >> 32);
     lds[l] = high == kSharedHigh ? ~0u : 0;
     scratch[l] = high == kPrivateHigh ? ~0u : 0;
@@ -293,7 +302,8 @@ const Inst* scratch_any(WaveView& w, const Inst* p) {
   Places at;
   at.lanes = at.scratch = w.exec();
   const u64 bias = (w.read64(kFlatScratch) - reinterpret_cast<u64>(w.scratch)) / 64;
-  const u32 base = (i.src[3].kind == OperandKind::kSgpr ? w.sgpr[i.src[3].index] : 0) + static_cast<u32>(i.imm);
+  const u32 base =
+      (i.src[3].kind == OperandKind::kSgpr ? w.sgpr[i.src[3].index] : 0) + static_cast<u32>(i.imm);
   for (int l = 0; l < 64; ++l) {
     const u32 a = i.src[0].kind == OperandKind::kVgpr ? w.v(i.src[0].index)[l] : 0;
     w.addr[l] = static_cast<u64>(a + base) + bias;
@@ -321,27 +331,31 @@ struct Resource {
 LANE_INLINE u64 buffer_offset(const Resource& r, u64 index, u64 offset) {
   if (!r.swizzle) return index * r.stride + offset;
   const u64 row = index / r.index_stride, column = index % r.index_stride;
-  return (row * r.stride + offset / r.element * r.element) * r.index_stride + column * r.element + offset % r.element;
+  return (row * r.stride + offset / r.element * r.element) * r.index_stride + column * r.element +
+         offset % r.element;
 }
 
 const Inst* buffer_any(WaveView& w, const Inst* p) {
   const Inst& i = *p;
   const MemOp m = mem_op(i.info->opcode);
   const Resource r(w.sgpr + i.src[3].index);
-  const u32 soffset = i.soffset.kind == OperandKind::kSgpr ? w.sgpr[i.soffset.index] : static_cast<u32>(i.constant[2]);
+  const u32 soffset = i.soffset.kind == OperandKind::kSgpr ? w.sgpr[i.soffset.index]
+                                                           : static_cast<u32>(i.constant[2]);
   const u64 exec = w.exec();
   const u32* first = i.src[0].kind == OperandKind::kVgpr ? w.v(i.src[0].index) : nullptr;
   const u32* index = i.idxen ? first : nullptr;
   const u32* offset = i.offen ? (i.idxen ? first + 64 : first) : nullptr;
   // The wave's own scratch, addressed through its resource: swizzled by dwords over the 64 lanes.
   const u64 low = reinterpret_cast<u64>(w.scratch);
-  const bool scratch = r.swizzle && r.add_tid && w.scratch && r.base + soffset >= low && r.base + soffset <= low + w.scratch_size;
+  const bool scratch = r.swizzle && r.add_tid && w.scratch && r.base + soffset >= low &&
+                       r.base + soffset <= low + w.scratch_size;
   Places at;
   at.lanes = exec;
   if (scratch) {
     at.scratch = exec;
     const u64 bias = (r.base + soffset - low) / 64;
-    for (int l = 0; l < 64; ++l) w.addr[l] = bias + ((offset ? offset[l] : 0) + static_cast<u32>(i.imm));
+    for (int l = 0; l < 64; ++l)
+      w.addr[l] = bias + ((offset ? offset[l] : 0) + static_cast<u32>(i.imm));
     return perform(w, p, m, at);
   }
   u64 zero = 0;
@@ -351,14 +365,17 @@ const Inst* buffer_any(WaveView& w, const Inst* p) {
     const u64 b = buffer_offset(r, n, o);
     w.addr[l] = r.base + soffset + b;
     const bool structured = r.stride != 0 && (i.idxen || r.add_tid);
-    const bool outside = structured ? n >= r.records || (!r.swizzle && o + m.bytes > r.stride) : o + soffset + m.bytes > r.records;
+    const bool outside = structured ? n >= r.records || (!r.swizzle && o + m.bytes > r.stride)
+                                    : o + soffset + m.bytes > r.records;
     zero |= static_cast<u64>(outside) << l;
   }
   at.zero = zero & exec;
   return perform(w, p, m, at);
 }
 
-const Inst* cache_control(WaveView&, const Inst* p) { return p + 1; }
+const Inst* cache_control(WaveView&, const Inst* p) {
+  return p + 1;
+}
 
 Handler special(ExecFn f) {
   Handler h;
@@ -369,7 +386,8 @@ Handler special(ExecFn f) {
 
 // `first` is the operation of opcode `from`; those up to `to` follow it in the enumeration.
 void range(Table& t, Op first, Op last, ExecFn f) {
-  for (size_t k = static_cast<size_t>(first); k <= static_cast<size_t>(last); ++k) t.of[k] = special(f);
+  for (size_t k = static_cast<size_t>(first); k <= static_cast<size_t>(last); ++k)
+    t.of[k] = special(f);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// Packed 16-bit operations, mixed-precision FMA and the f16 dot product. Their half selects and signs are resolved
-// before the lane loop: it sees plain pairs of halves, or plain floats for the mixed forms.
+// Packed 16-bit operations, mixed-precision FMA and the f16 dot product. Their half selects and
+// signs are resolved before the lane loop: it sees plain pairs of halves, or plain floats for the
+// mixed forms.
 #include "exec/lanes/half_math.hpp"
 #include "exec/lanes/lanes.hpp"
 
@@ -25,7 +26,9 @@ template <class F>
 Handler p3(F) {
   return value(halves<F, 3>, NumType::kPacked);
 }
-LANE_INLINE i32 s16(u32 v) { return static_cast<i16>(v); }
+LANE_INLINE i32 s16(u32 v) {
+  return static_cast<i16>(v);
+}
 LANE_INLINE u32 fit_i16(i32 v, bool clamp) {
   const i32 s = v < -32768 ? -32768 : v > 32767 ? 32767 : v;
   return static_cast<u32>(clamp ? s : v) & 0xffff;
@@ -41,15 +44,20 @@ void add_integers(Table& t) {
     const i64 s = r < -32768 ? -32768 : r > 32767 ? 32767 : r;
     return static_cast<u32>(k ? s : r) & 0xffff;
   });
-  t[Op::v_pk_mad_u16] = p3([](u32 a, u32 b, u32 c, bool k) { return fit_u16(static_cast<i64>(static_cast<u64>(a) * b + c), k); });
+  t[Op::v_pk_mad_u16] = p3([](u32 a, u32 b, u32 c, bool k) {
+    return fit_u16(static_cast<i64>(static_cast<u64>(a) * b + c), k);
+  });
   t[Op::v_pk_mul_lo_u16] = p2([](u32 a, u32 b, u32, bool) { return a * b & 0xffff; });
   t[Op::v_pk_add_i16] = p2([](u32 a, u32 b, u32, bool k) { return fit_i16(s16(a) + s16(b), k); });
   t[Op::v_pk_sub_i16] = p2([](u32 a, u32 b, u32, bool k) { return fit_i16(s16(a) - s16(b), k); });
-  t[Op::v_pk_add_u16] = p2([](u32 a, u32 b, u32, bool k) { return fit_u16(static_cast<i64>(a) + b, k); });
-  t[Op::v_pk_sub_u16] = p2([](u32 a, u32 b, u32, bool k) { return fit_u16(static_cast<i64>(a) - b, k); });
+  t[Op::v_pk_add_u16] =
+      p2([](u32 a, u32 b, u32, bool k) { return fit_u16(static_cast<i64>(a) + b, k); });
+  t[Op::v_pk_sub_u16] =
+      p2([](u32 a, u32 b, u32, bool k) { return fit_u16(static_cast<i64>(a) - b, k); });
   t[Op::v_pk_lshlrev_b16] = p2([](u32 a, u32 b, u32, bool) { return b << (a & 15) & 0xffff; });
   t[Op::v_pk_lshrrev_b16] = p2([](u32 a, u32 b, u32, bool) { return b >> (a & 15); });
-  t[Op::v_pk_ashrrev_i16] = p2([](u32 a, u32 b, u32, bool) { return static_cast<u32>(s16(b) >> (a & 15)) & 0xffff; });
+  t[Op::v_pk_ashrrev_i16] =
+      p2([](u32 a, u32 b, u32, bool) { return static_cast<u32>(s16(b) >> (a & 15)) & 0xffff; });
   t[Op::v_pk_max_i16] = p2([](u32 a, u32 b, u32, bool) { return s16(a) > s16(b) ? a : b; });
   t[Op::v_pk_min_i16] = p2([](u32 a, u32 b, u32, bool) { return s16(a) < s16(b) ? a : b; });
   t[Op::v_pk_max_u16] = p2([](u32 a, u32 b, u32, bool) { return a > b ? a : b; });
@@ -95,7 +103,8 @@ void pk_half(u32* d, const u32* a, const u32* b, const u32* c, LaneContext& x) {
 }
 
 // The products are exact in f32; they are added to each other first, then to c.
-__attribute__((noinline)) void dot2_general(u32* d, const u32* a, const u32* b, const u32* c, u32 mode) {
+__attribute__((noinline)) void dot2_general(u32* d, const u32* a, const u32* b, const u32* c,
+                                            u32 mode) {
   const HalfMode m{mode};
   for (int l = 0; l < 64; ++l) {
     const float p0 = half_to_float(m.in(a[l] & 0xffff)), q0 = half_to_float(m.in(b[l] & 0xffff));
@@ -121,7 +130,8 @@ void dot2(u32* d, const u32* a, const u32* b, const u32* c, LaneContext& x) {
   }
 }
 
-__attribute__((noinline)) void mix_general(u32* d, const u32* a, const u32* b, const u32* c, u32 mode) {
+__attribute__((noinline)) void mix_general(u32* d, const u32* a, const u32* b, const u32* c,
+                                           u32 mode) {
   const bool in = !(mode & kDenormIn32), out = !(mode & kDenormOut32);
   for (int l = 0; l < 64; ++l) {
     float p = get<float>(a, l), q = get<float>(b, l), r = get<float>(c, l);

@@ -1,9 +1,9 @@
-// Runs a VALU lane loop: brings the sources into lanes, applies modifiers (neg, abs, op_sel, SDWA, DPP), calls the
-// loop, applies omod and clamp, and writes the result under EXEC.
+// Runs a VALU lane loop: brings the sources into lanes, applies modifiers (neg, abs, op_sel, SDWA,
+// DPP), calls the loop, applies omod and clamp, and writes the result under EXEC.
+#include "exec/lanes/shapes.hpp"
 #include "exec/lanes/float_math.hpp"
 #include "exec/lanes/half_math.hpp"
 #include "exec/lanes/lanes.hpp"
-#include "exec/lanes/shapes.hpp"
 #include "exec/scalar_read.hpp"
 
 namespace gfx906::GFX906_LANES_NS {
@@ -98,15 +98,24 @@ struct DppTable {
     if (c < 0x120) return in - n >= 0 ? l - n : -1;
     if (c < 0x130) return row | ((in - n) & 15);
     switch (c) {
-      case 0x130: return l < 63 ? l + 1 : -1;
-      case 0x134: return (l + 1) & 63;
-      case 0x138: return l > 0 ? l - 1 : -1;
-      case 0x13c: return (l - 1) & 63;
-      case 0x140: return row | (15 - in);
-      case 0x141: return (l & ~7) | (7 - (l & 7));
-      case 0x142: return row ? row - 1 : -1;
-      case 0x143: return l >= 32 ? 31 : -1;
-      default: return -1;
+      case 0x130:
+        return l < 63 ? l + 1 : -1;
+      case 0x134:
+        return (l + 1) & 63;
+      case 0x138:
+        return l > 0 ? l - 1 : -1;
+      case 0x13c:
+        return (l - 1) & 63;
+      case 0x140:
+        return row | (15 - in);
+      case 0x141:
+        return (l & ~7) | (7 - (l & 7));
+      case 0x142:
+        return row ? row - 1 : -1;
+      case 0x143:
+        return l >= 32 ? 31 : -1;
+      default:
+        return -1;
     }
   }
 };
@@ -139,7 +148,12 @@ u64 dpp_move(u32* t, const u32* src, const Inst& i, u64 exec) {
 }
 
 void sdwa_select(u32* t, const u32* src, u32 sel, bool sign) {
-  const u32 shift = sel < 4 ? 8 * sel : sel < 6 ? 16 * (sel - 4) : 0, width = sel < 4 ? 8 : sel < 6 ? 16 : 32;
+  const u32 shift = sel < 4   ? 8 * sel
+                    : sel < 6 ? 16 * (sel - 4)
+                              : 0,
+            width = sel < 4   ? 8
+                    : sel < 6 ? 16
+                              : 32;
   for (int l = 0; l < 64; ++l) {
     const u32 v = src[l] >> shift << (32 - width);
     t[l] = sign ? static_cast<u32>(static_cast<i32>(v) >> (32 - width)) : v >> (32 - width);
@@ -162,7 +176,8 @@ void sign_modify(u32* t, const u32* src, NumType type, bool neg, bool abs) {
 }
 
 const u32* packed_source(WaveView& w, const Inst& i, int s, const u32* src) {
-  const bool lo = i.op_sel >> s & 1, hi = i.op_sel_hi >> s & 1, nl = i.neg >> s & 1, nh = i.neg_hi >> s & 1;
+  const bool lo = i.op_sel >> s & 1, hi = i.op_sel_hi >> s & 1, nl = i.neg >> s & 1,
+             nh = i.neg_hi >> s & 1;
   if (s == 2 && i.op >= Op::v_dot2_f32_f16) {  // the 32-bit accumulator of a dot product
     if (i.op != Op::v_dot2_f32_f16 || (!nl && !nh)) return src;
     sign_modify(w.tmp[s], src, NumType::kF32, nl, nh);
@@ -178,7 +193,8 @@ const u32* packed_source(WaveView& w, const Inst& i, int s, const u32* src) {
 }
 
 const u32* mix_source(WaveView& w, const Inst& i, int s, const u32* src) {
-  const bool half = i.op_sel_hi >> s & 1, high = i.op_sel >> s & 1, neg = i.neg >> s & 1, abs = i.abs >> s & 1;
+  const bool half = i.op_sel_hi >> s & 1, high = i.op_sel >> s & 1, neg = i.neg >> s & 1,
+             abs = i.abs >> s & 1;
   if (!half && !neg && !abs) return src;
   const bool flush_half = !(w.mode & kDenormIn16_64);
   const u32 clear = abs ? 0x7fffffffu : ~0u, flip = neg ? 0x80000000u : 0u;
@@ -196,14 +212,17 @@ const u32* mix_source(WaveView& w, const Inst& i, int s, const u32* src) {
   return t;
 }
 
-bool is_ldexp(Op op) { return op == Op::v_ldexp_f16 || op == Op::v_ldexp_f32 || op == Op::v_ldexp_f64; }
+bool is_ldexp(Op op) {
+  return op == Op::v_ldexp_f16 || op == Op::v_ldexp_f32 || op == Op::v_ldexp_f64;
+}
 
 // Source s with all its modifiers; `valid` loses the lanes that a DPP move leaves without one.
 const u32* prepared(WaveView& w, const Inst& i, const Handler& h, int s, u64 exec, u64& valid) {
   const u32* src = lanes_of(w, i, s);
   u32* t = w.tmp[s];
   if (h.source == NumType::kMix) return mix_source(w, i, s, src);
-  if (i.format == Format::VOP3P) return h.source == NumType::kPacked ? packed_source(w, i, s, src) : src;
+  if (i.format == Format::VOP3P)
+    return h.source == NumType::kPacked ? packed_source(w, i, s, src) : src;
   if (i.ext == Extension::kDpp && s == 0) {
     valid &= dpp_move(t, src, i, exec);
     src = t;
@@ -250,7 +269,8 @@ void finish_result(u32* r, const Handler& h, const Inst& i, u32 mode) {
       for (int l = 0; l < 64; ++l) put(r, l, finish(get<double>(r, l), omod, i.clamp, nan_to_zero));
       break;
     case NumType::kF16:
-      for (int l = 0; l < 64; ++l) r[l] = float_to_half(finish(half_to_float(r[l] & 0xffff), omod, i.clamp, nan_to_zero));
+      for (int l = 0; l < 64; ++l)
+        r[l] = float_to_half(finish(half_to_float(r[l] & 0xffff), omod, i.clamp, nan_to_zero));
       break;
     case NumType::kPacked:
       for (int l = 0; l < 64; ++l) {
@@ -258,13 +278,15 @@ void finish_result(u32* r, const Handler& h, const Inst& i, u32 mode) {
                float_to_half(finish(half_to_float(r[l] >> 16), 0, i.clamp, nan_to_zero)) << 16;
       }
       break;
-    default: break;
+    default:
+      break;
   }
 }
 
 // Puts a partial result into place within the old contents of the register.
 void place_half(u32* r, const u32* old, bool high) {
-  for (int l = 0; l < 64; ++l) r[l] = high ? (old[l] & 0xffff) | r[l] << 16 : (old[l] & 0xffff0000u) | (r[l] & 0xffff);
+  for (int l = 0; l < 64; ++l)
+    r[l] = high ? (old[l] & 0xffff) | r[l] << 16 : (old[l] & 0xffff0000u) | (r[l] & 0xffff);
 }
 void place_sdwa(u32* r, const u32* old, const Inst& i) {
   const u32 sel = i.dst_sel;
@@ -337,7 +359,10 @@ bool needs_modified(const Inst& i, const Handler& h) {
 
 template <int W, bool kMask>
 ExecFn plain_for(int sources) {
-  return sources == 3 ? plain<3, W, kMask> : sources == 2 ? plain<2, W, kMask> : sources == 1 ? plain<1, W, kMask> : plain<0, W, kMask>;
+  return sources == 3   ? plain<3, W, kMask>
+         : sources == 2 ? plain<2, W, kMask>
+         : sources == 1 ? plain<1, W, kMask>
+                        : plain<0, W, kMask>;
 }
 
 }  // namespace
@@ -351,12 +376,15 @@ ExecFn choose_exec(const Inst& i, const Handler& h) {
   if (h.accumulate) return plain_accumulate;
   int n = 0;
   for (int s = 0; s < 3; ++s) n = i.src[s].kind != OperandKind::kNone ? s + 1 : n;
-  const bool mask = i.sdst.kind != OperandKind::kNone || i.src[3].kind != OperandKind::kNone || i.op == Op::v_div_fmas_f32 ||
-                    i.op == Op::v_div_fmas_f64;
+  const bool mask = i.sdst.kind != OperandKind::kNone || i.src[3].kind != OperandKind::kNone ||
+                    i.op == Op::v_div_fmas_f32 || i.op == Op::v_div_fmas_f64;
   switch (i.dst.width) {
-    case 2: return mask ? plain_for<2, true>(n) : plain_for<2, false>(n);
-    case 4: return plain_for<4, false>(n);
-    default: return mask ? plain_for<1, true>(n) : plain_for<1, false>(n);
+    case 2:
+      return mask ? plain_for<2, true>(n) : plain_for<2, false>(n);
+    case 4:
+      return plain_for<4, false>(n);
+    default:
+      return mask ? plain_for<1, true>(n) : plain_for<1, false>(n);
   }
 }
 

@@ -5,7 +5,9 @@
 namespace gfx906::GFX906_LANES_NS {
 namespace {
 
-const Inst* nop(WaveView&, const Inst* p) { return p + 1; }
+const Inst* nop(WaveView&, const Inst* p) {
+  return p + 1;
+}
 
 const Inst* read_first_lane(WaveView& w, const Inst* p) {
   const u64 exec = w.exec();

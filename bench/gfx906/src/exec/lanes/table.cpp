@@ -27,7 +27,9 @@ const Table& table() {
 
 }  // namespace
 
-const Handler& handler_of(Op op) { return table().of[static_cast<size_t>(op)]; }
+const Handler& handler_of(Op op) {
+  return table().of[static_cast<size_t>(op)];
+}
 
 void bind_lanes(Inst& i) {
   const Handler& h = handler_of(i.op);
