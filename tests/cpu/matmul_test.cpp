@@ -9,9 +9,9 @@
 
 #include "levels.hpp"
 #include "support/guarded_buffer.hpp"
+#include "support/matvec_oracle.hpp"
 #include "support/random_data.hpp"
 #include "veloce/cpu/packing.hpp"
-#include "veloce/ref/matvec.hpp"
 
 using namespace veloce;
 using namespace veloce::test;
@@ -95,66 +95,6 @@ std::vector<float> run(const cpu::Kernels& kernels, const cpu::PackedMatrix& w, 
   return {out.begin(), out.end()};
 }
 
-struct Bounded {
-  std::vector<float> value;
-  std::vector<double> bound;
-};
-
-// The oracle with an error bound from the data: one rounding of the running sum (at most the sum of magnitudes) a step.
-template <BlockFormat F>
-Bounded oracle(const Matrix<F>& m, const float* x, int n, bool q8) {
-  Bounded out;
-  out.value.resize(std::size_t(n) * std::size_t(m.rows));
-  MatvecArgs<GgufMatrix<F>> args{.weights = m.gguf(), .x = x, .y = out.value.data(), .columns = n};
-  args.activations = q8 ? ActivationType::kQ8 : ActivationType::kF32;
-  const Status s = ref::matvec(args);
-  REQUIRE_MESSAGE(s.ok(), s.message());
-  std::vector<double> weight(std::size_t(m.k)), minimum(std::size_t(m.k));
-  std::vector<float> decoded(F::kValues);
-  std::vector<ActivationQ8> rounded(activation_blocks(std::size_t(m.k)));
-  out.bound.resize(out.value.size());
-  for (int r = 0; r < m.rows; ++r) {
-    for (int i = 0; i < m.k; i += F::kValues) {
-      const auto& block = m.gguf().row(r)[i / F::kValues];
-      F::decode(block, decoded.data());
-      for (int j = 0; j < F::kValues; ++j) {
-        weight[std::size_t(i + j)] = std::fabs(decoded[std::size_t(j)]);
-        if constexpr (IntDotFormat<F>)
-          if (q8) {
-            const Affine a = F::affine(block, j / 16);
-            minimum[std::size_t(i + j)] = std::fabs(a.min);
-            weight[std::size_t(i + j)] = std::fabs(double(a.scale) * F::unpack16(block, j / 16).v[j % 16]);
-          }
-      }
-    }
-    for (int c = 0; c < n; ++c) {
-      const float* column = x + std::size_t(c) * std::size_t(m.k);
-      quantize_activation_row(column, std::size_t(m.k), rounded.data());
-      double magnitude = 0;
-      for (int i = 0; i < m.k; ++i) {
-        const ActivationQ8& a = rounded[std::size_t(i / 32)];
-        const double v = q8 ? std::fabs(double(a.scale) * a.q[i % 32]) : std::fabs(double(column[i]));
-        magnitude += (weight[std::size_t(i)] + minimum[std::size_t(i)]) * v;
-      }
-      // 8 bits: a group costs up to two rounded sums, and the products of scales a rounding or two each.
-      const double roundings = q8 ? 2.0 * m.k / 16 + 6 : m.k + 2;
-      const std::size_t at = std::size_t(c) * std::size_t(m.rows) + std::size_t(r);
-      out.bound[at] = kUnit * (roundings * magnitude + std::fabs(out.value[at]));
-    }
-  }
-  return out;
-}
-
-void check_within(const std::vector<float>& got, const Bounded& want) {
-  REQUIRE(got.size() == want.value.size());
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    const double error = std::fabs(double(got[i]) - double(want.value[i]));
-    if (error <= want.bound[i]) continue;
-    FAIL_CHECK("element ", i, ": ", got[i], ", the oracle has ", want.value[i], ", off by ", error, ", allowed ", want.bound[i]);
-    return;
-  }
-}
-
 template <BlockFormat F>
 int pick_k(Random& random) {
   const int unit = F::kValues;
@@ -179,7 +119,7 @@ void check_format(bool q8) {
     const Matrix<F> m(random, rows, k);
     Guarded<float> x(std::size_t(k) * std::size_t(n));
     random.fill_activations(x.data(), x.size());
-    const Bounded want = oracle(m, x.data(), n, q8);
+    const Bounded want = oracle(m.gguf(), x.data(), n, q8);
     std::vector<float> first;
     for (const cpu::Kernels* kernels : levels()) {
       INFO(cpu::isa_name(kernels->isa));
@@ -216,7 +156,7 @@ TEST_CASE("8-bit activations stay within their rounding of the float product") {
       const Matrix<F> m(random, rows, k);
       Guarded<float> x(static_cast<std::size_t>(k));
       random.fill_activations(x.data(), x.size());
-      const Bounded exact = oracle(m, x.data(), 1, false);
+      const Bounded exact = oracle(m.gguf(), x.data(), 1, false);
       const auto got = run(*levels().back(), m.packed, x.data(), 1, true, 1);
       std::vector<float> w(F::kValues);
       for (int r = 0; r < rows; ++r) {
@@ -252,7 +192,7 @@ void check_finishes(int n) {
   Guarded<float> b1(padded), b2(padded);
   random.fill_normal(b1.data(), padded);
   random.fill_normal(b2.data(), padded);
-  const Bounded y1 = oracle(gate, x.data(), n, q8), y2 = oracle(up, x.data(), n, q8);
+  const Bounded y1 = oracle(gate.gguf(), x.data(), n, q8), y2 = oracle(up.gguf(), x.data(), n, q8);
   Bounded added = y1, gated = y1;
   for (std::size_t i = 0; i < y1.value.size(); ++i) {
     const double bias1 = b1[i % std::size_t(rows)], bias2 = b2[i % std::size_t(rows)];

@@ -1,0 +1,6 @@
+// The header-only CPU ops at one level; the flags that make it this level are set in area.cmake.
+#include "level_ops-inl.hpp"
+
+namespace veloce::test {
+const LevelOps& avx2_ops() { return avx2::ops(); }
+}  // namespace veloce::test
