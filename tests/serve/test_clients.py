@@ -4,7 +4,7 @@ import anthropic, openai, pytest
 from conftest import chat_body
 
 TOOL = {"type": "function", "function": {"name": "get_weather", "description": "Weather", "strict": True, "parameters": {
-    "type": "object", "properties": {"city": {"type": "string", "maxLength": 6, "pattern": "^[a-z]+$"}, "days": {"type": "integer", "minimum": 1, "maximum": 3}},
+    "type": "object", "properties": {"city": {"type": "string", "pattern": "^[a-z]{1,6}$"}, "days": {"type": "integer", "minimum": 1, "maximum": 3}},
     "required": ["city", "days"], "additionalProperties": False}}}
 MESSAGES = [{"role": "user", "content": "Hi"}]
 

@@ -218,3 +218,13 @@ def test_command_line():
     assert missing.returncode == 1 and "/nonexistent.gguf" in missing.stderr
     for shell in ("bash", "zsh", "fish"):
         assert "ctx-size" in run("--completion", shell).stdout
+
+
+def test_the_description_knows_every_route(server):
+    status, description = server.get("/openapi.json")
+    assert status == 200 and description["openapi"].startswith("3.") and len(description["paths"]) > 25
+    for path, operations in description["paths"].items():
+        if "rerank" in path: continue   # answers that there is no model for it
+        for method, operation in operations.items():
+            assert operation["summary"], (method, path)
+            assert (method == "post") == ("requestBody" in operation), (method, path)
