@@ -37,6 +37,10 @@ std::vector<Case> cases() {
     const json j = json::parse(test::read_text(folder / "expected.json"));
     for (const auto& [name, entry] : j.at("models").items()) {
       const fs::path model = folder / entry.at("model").get<std::string>();
+      if (!fs::exists(model)) {  // the small set in the tree has some of the models only
+        MESSAGE("SKIP " << name << ": no " << model.string());
+        continue;
+      }
       auto file = gguf::File::open(model.string());
       REQUIRE_MESSAGE(file, file.status().message());
       const auto known = models::known_architectures();

@@ -71,7 +71,7 @@ TEST_CASE("embedded bytes are those of the source files") {
 }
 
 TEST_CASE("what the page's files name is embedded too, and nothing is elsewhere") {
-  const std::regex reference(R"re((?:src|href)="([^"#]+)"|from '\./([^']+)'|ui/([a-z-]+\.(?:js|css|svg|json)))re");
+  const std::regex reference(R"re((?:src|href)="([^"#$]+)"|from '\./([^']+)'|ui/([a-z-]+\.(?:js|css|svg|json)))re");
   const std::regex inline_code(R"re(\son\w+\s*=\s*"|\sstyle\s*=\s*"|<style|javascript:)re");
   for (const Asset& asset : assets()) {
     if (!own(asset)) continue;
