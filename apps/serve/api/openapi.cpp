@@ -79,7 +79,11 @@ std::map<std::string, Entry> entries() {
           {"POST /v1/messages/count_tokens", {"Tokens of a messages request", anthropic}},
           {"POST /v1/embeddings", {"Embeddings", embedding}},
           {"POST /embeddings", {"Embeddings, native form", embedding}},
-          {"POST /embedding", {"Embeddings, native form", embedding}}};
+          {"POST /embedding", {"Embeddings, native form", embedding}},
+          {"POST /rerank", {"Refused: needs a ranking model", Json::object()}},
+          {"POST /reranking", {"Refused: needs a ranking model", Json::object()}},
+          {"POST /v1/rerank", {"Refused: needs a ranking model", Json::object()}},
+          {"POST /v1/reranking", {"Refused: needs a ranking model", Json::object()}}};
 }
 
 Json error_answer(const char* description) {
@@ -113,6 +117,7 @@ void add_openapi_route(http::HttpServer& server) {
     const std::map<std::string, Entry> known = entries();
     Json paths = Json::object();
     for (const auto& [method, path] : server.listed_routes()) {
+      if (path == "/" || path.starts_with("/ui/")) continue;   // the browser's pages are no API
       const auto found = known.find(method + ' ' + path);
       std::string verb;
       for (const char c : method) verb += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
