@@ -27,6 +27,7 @@ HOSTILE = """<script>window.pwned = 1</script>
 <iframe src="https://evil.example"></iframe> <form action="https://evil.example"><input name=q autofocus onfocus="window.pwned=11"><button>send</button></form>
 <style>body { display: none }</style> <link rel=stylesheet href="https://evil.example/x.css"> <base href="https://evil.example/">
 <details open ontoggle="window.pwned=12"><summary>s</summary>d</details> <math><mtext><img src=x onerror=window.pwned=13></mtext></math>
+
 <b onmouseover="window.pwned=14" id="composer" class="dialog">bold</b> H<sub>2</sub>O a<br>b <kbd>x</kbd>
 
 ```"><img src=x onerror=window.pwned=15>
@@ -155,7 +156,7 @@ def test_search_rename_delete(page, server):
     page.one("#search").send_keys("consider the nothing")
     page.until(lambda: not page.all(".chat-item"), "no chat found")
     page.one("#search").send_keys(Keys.ESCAPE)
-    page.until(lambda: len(page.all(".chat-item")) > 3, "all chats again")
+    page.until(lambda: len(page.all(".chat-item")) > 1, "all chats again")
     page.js("document.querySelector('.chat-item.current .chat-open').focus()")
     page.key(Keys.F2)
     page.key(Keys.CONTROL, "a")
@@ -392,15 +393,17 @@ def test_accessibility_and_looks(page, server):
 
 def test_keyboard_alone(page, server):
     page.open()
-    page.js("document.body.focus(); document.activeElement.blur()")
-    seen = []
-    for _ in range(60):
+    seen, ends = [], 0
+    for _ in range(90):
         page.key(Keys.TAB)
         here = page.js("const n = document.activeElement; if (n === document.body) return null;"
                        "const s = getComputedStyle(n), c = getComputedStyle(n.closest('.composer') ?? n), r = n.getBoundingClientRect();"
                        "return [n.id || n.className || n.tagName, s.outlineStyle !== 'none' || c.boxShadow !== 'none', r.width > 0]")
-        if here is None:
-            break
+        if here is None:   # the end of the page; the first time it is that after the message field
+            ends += 1
+            if ends == 2:
+                break
+            continue
         assert here[1] and here[2], f"focus cannot be seen on {here[0]}"
         seen.append(here[0])
     for wanted in ("new-chat", "search", "chat-open", "open-settings", "theme", "open-status", "scroller", "composer-text", "chat-settings"):

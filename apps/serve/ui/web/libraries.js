@@ -38,16 +38,18 @@ export function loadHighlighter() {
 
 const kLongestCode = 60000;
 
-// Colours the code in `node`, whose text it leaves as it is.
+// Colours the code in `node`, whose text it leaves as it is. Gives the milliseconds it took.
 export async function highlight(node, text, language) {
-  if (!language || text.length > kLongestCode) return;
+  if (!language || text.length > kLongestCode) return 0;
   const hljs = await loadHighlighter();
-  if (!hljs?.getLanguage(language)) return;
+  if (!hljs?.getLanguage(language)) return 0;
+  const start = performance.now();
   let html;
-  try { html = hljs.highlight(language, text, true).value; } catch { return; }
+  try { html = hljs.highlight(language, text, true).value; } catch { return 0; }
   const fragment = sanitised(html, {ALLOWED_TAGS: ['span'], ALLOWED_ATTR: ['class'], ALLOW_DATA_ATTR: false, ALLOW_ARIA_ATTR: false});
   // The node may show more by now, and the text must be what came.
   if (node.textContent === text && fragment.textContent === text) node.replaceChildren(fragment);
+  return performance.now() - start;
 }
 
 export async function licenceSections() {

@@ -6,7 +6,7 @@ import {openAbout, openTransfer} from './dialogs.js';
 import {$, announce, confirmDialog, count, decorate, download, el, rate, setIcon, textButton, toast} from './dom.js';
 import {loadLibraries} from './libraries.js';
 import {readLocal, writeLocal} from './local.js';
-import {Runs} from './runs.js';
+import {othersWrite, Runs} from './runs.js';
 import {ServerStatus, showServer} from './server-status.js';
 import {openKeyDialog, openSettings} from './settings-dialog.js';
 import {cleanSettings, defaultSettings, settingsSummary} from './settings.js';
@@ -78,12 +78,7 @@ class Page {
     const broken = [];
     await this.store.each((message) => { if (message.state === 'streaming') broken.push({...message, state: 'stopped'}); });
     // Another tab may be writing it at this moment.
-    if (broken.length && !(await this.otherTabs())) await this.store.put({messages: broken});
-  }
-  async otherTabs() {
-    if (!navigator.locks) return false;
-    const held = (await navigator.locks.query()).held.filter((lock) => lock.name === 'veloce.run');
-    return held.length > 0;
+    if (broken.length && !(await othersWrite())) await this.store.put({messages: broken});
   }
 
   async save(what) {
@@ -93,6 +88,8 @@ class Page {
     } catch (error) {
       if (!this.saveFailed) toast(`The browser could not keep this chat: ${error.message}`);
       this.saveFailed = true;
+      // What cannot be stored lasts as long as the page.
+      if (this.current) this.loaded.set(this.current.id, this.messages);
     }
   }
 
@@ -180,11 +177,8 @@ class Page {
     const chat = this.current, messages = this.messages;
     if (this.runs.of(chat.id)) return;
     this.loaded.set(chat.id, messages);
-    const work = () => this.runs.start(chat, messages, message, continuing);
-    // The lock tells other tabs that an unfinished answer is being written.
-    if (navigator.locks) await navigator.locks.request('veloce.run', {mode: 'shared'}, work);
-    else await work();
-    this.loaded.delete(chat.id);
+    await this.runs.start(chat, messages, message, continuing);
+    if (!this.saveFailed) this.loaded.delete(chat.id);
   }
 
   runChanged(chat, message, ended) {
@@ -204,7 +198,7 @@ class Page {
 
   regenerate(message) {
     if (this.run_) return;
-    const question = this.messages.get(message.parent);
+    const question = message.role === 'user' ? message : this.messages.get(message.parent);
     if (question) this.answer(question);
   }
 
@@ -249,7 +243,7 @@ class Page {
     chat.leaf = parent;
     this.chats.set(chat.id, chat);
     await this.save({chat, messages: copies});
-    if (!this.store.persistent || this.saveFailed) this.loaded.set(chat.id, new Map(copies.map((copy) => [copy.id, copy])));
+    if (this.saveFailed) this.loaded.set(chat.id, new Map(copies.map((copy) => [copy.id, copy])));
     await this.open(chat);
     announce('Branched into a new chat');
   }
@@ -269,7 +263,7 @@ class Page {
   // --- chats ---
 
   async removeChat(chat) {
-    this.runs.stop(chat.id);
+    this.runs.drop(chat.id);
     const messages = await this.store.messages(chat.id);
     await this.store.remove({chat: chat.id, messages: messages.map((message) => message.id)});
     this.chats.delete(chat.id);
@@ -340,7 +334,7 @@ class Page {
     const text = `All ${this.chats.size} chats will be gone from this browser. This cannot be undone.`;
     if (!(await confirmDialog('Delete all chats?', text, 'Delete all'))) return;
     for (const chat of [...this.chats.values()]) {
-      this.runs.stop(chat.id);
+      this.runs.drop(chat.id);
       await this.store.remove({chat: chat.id, messages: (await this.store.messages(chat.id)).map((message) => message.id)});
     }
     this.chats.clear();

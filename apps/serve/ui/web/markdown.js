@@ -9,6 +9,7 @@ const kTag = /<[^>]*>?/g;
 const kLongest = 400000;    // characters; a text beyond stays plain
 const kDeepest = 24;        // nested lists and quotes
 const kMostRows = 200;      // rows of a table shown at first
+const kSlowCode = 10;       // ms to colour a block; slower ones get colours when they are complete
 
 const kRules = {
   ALLOWED_TAGS: ['p', 'br', 'hr', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'ul', 'ol', 'li', 'blockquote', 'pre', 'code', 'table',
@@ -30,6 +31,11 @@ const renderer = {
   // An image elsewhere tells its server who reads this, so it is a link until someone follows it.
   image(href, title, text) {
     return `<a href="${escapeHtml(href ?? '')}" class="remote-image">${escapeHtml(text || title || 'Image')}</a>`;
+  },
+  // The page's own headings are the first two levels.
+  heading(text, level) {
+    const tag = `h${Math.min(6, level + 2)}`;
+    return `<${tag}>${text}</${tag}>\n`;
   },
   checkbox(checked) { return checked ? '☑ ' : '☐ '; },
 };
@@ -66,11 +72,13 @@ class CodeBlock {
       el('pre', {tabindex: '0', 'aria-label': language ? `Code, ${language}` : 'Code'}, this.code));
     this.language = language;
   }
-  show(text) {
-    if (this.text === text) return;
+  // `growing`: more may follow; then colours wait where they are slow.
+  show(text, growing = false) {
+    if (this.text === text && !this.plain) return;
+    if (this.text !== text) this.code.textContent = text;
     this.text = text;
-    this.code.textContent = text;
-    highlight(this.code, text, this.language);
+    this.plain = growing && this.cost > kSlowCode;
+    if (!this.plain) highlight(this.code, text, this.language).then((cost) => { this.cost = cost; });
   }
 }
 
@@ -169,16 +177,17 @@ export class MarkdownView {
            this.blocks[same].type === wanted[same].type) ++same;
     const growing = this.blocks[same];
     if (growing?.code && wanted[same]?.type === 'code' && growing.code.language === languageOf(wanted[same].lang)) {
-      growing.code.show(wanted[same].text);
+      growing.code.show(wanted[same].text, !last);
       growing.raw = wanted[same].raw;
       ++same;
     }
+    if (last) for (const block of this.blocks.slice(0, same)) block.code?.show(block.code.text);
     this.clear(same);
     for (const token of wanted.slice(same)) {
       const block = {raw: token.raw, type: token.type};
       if (token.type === 'code') {
         block.code = new CodeBlock(languageOf(token.lang));
-        block.code.show(token.text);
+        block.code.show(token.text, !last);
         block.node = block.code.node;
       } else {
         try { block.node = blockNode(marked, token); } catch { block.node = plainBlock(token.raw); }

@@ -39,7 +39,7 @@ export class MessageView {
     this.actions = actions;
     this.user = message.role === 'user';
     this.node = el('li', {class: `message ${this.user ? 'user' : 'assistant'}`, 'data-id': message.id});
-    this.head = el('h3', {class: 'visually-hidden', text: this.user ? 'You' : 'Answer'});
+    this.head = el('h2', {class: 'visually-hidden', text: this.user ? 'You' : 'Answer'});
     this.body = el('div', {class: 'message-body'});
     this.foot = el('div', {class: 'message-foot'});
     this.node.append(this.head, this.body, this.foot);
@@ -144,7 +144,9 @@ export class MessageView {
     if (place.siblings.length > 1) foot.push(this.switcher(place));
     if (!streaming) {
       foot.push(copyButton('Copy message', () => message.content));
-      if (!this.user) foot.push(iconButton('redo', 'Regenerate', () => actions.regenerate(message), {disabled: place.busy}));
+      if (!this.user || place.last) {
+        foot.push(iconButton('redo', this.user ? 'Answer this' : 'Regenerate', () => actions.regenerate(message), {disabled: place.busy}));
+      }
       foot.push(iconButton('edit', 'Edit', () => this.edit(), {disabled: place.busy}));
       foot.push(iconButton('branch', 'Branch into a new chat', () => actions.branch(message)));
       foot.push(iconButton('trash', 'Delete message', () => actions.remove(message), {disabled: place.busy}));

@@ -4,6 +4,7 @@ import {requestFields} from './settings.js';
 import {pathTo} from './tree.js';
 
 const kSaveEvery = 1500;   // ms
+const kLock = 'veloce.run';
 
 function contentOf(message) {
   if (!message.images?.length) return message.content;
@@ -31,6 +32,12 @@ export function chatRequest(chat, messages, message, continuing) {
   return body;
 }
 
+// The lock tells other tabs that an unfinished answer is being written.
+const locked = (work) => (navigator.locks ? navigator.locks.request(kLock, {mode: 'shared'}, work) : work());
+export async function othersWrite() {
+  return Boolean(navigator.locks) && (await navigator.locks.query()).held.some((lock) => lock.name === kLock);
+}
+
 export class Runs {
   #runs = new Map();
   // `changed(chat, message, ended)` after each piece; `save(message)` now and then and at the end.
@@ -42,18 +49,33 @@ export class Runs {
   of(chat) { return this.#runs.get(chat); }
   get size() { return this.#runs.size; }
   stop(chat) { this.#runs.get(chat)?.controller.abort(); }
+  // For a chat that is deleted: what was written is not kept.
+  drop(chat) {
+    const run = this.#runs.get(chat);
+    if (run) run.dropped = true;
+    this.stop(chat);
+  }
 
   async start(chat, messages, message, continuing = false) {
     const run = {controller: new AbortController(), message, progress: null, saved: performance.now()};
     this.#runs.set(chat.id, run);
     message.state = 'streaming';
-    delete message.error;
+    for (const old of continuing ? ['error', 'finish'] : ['error', 'finish', 'calls', 'timings']) delete message[old];
     this.changed(chat, message, false);
+    await locked(() => this.#write(run, chat, messages, continuing));
+    this.#runs.delete(chat.id);
+    if (run.dropped) return;
+    await this.save(message);
+    this.changed(chat, message, true);
+  }
+
+  async #write(run, chat, messages, continuing) {
+    const {message} = run;
     try {
       for await (const chunk of streamChat(chatRequest(chat, messages, message, continuing), run.controller.signal)) {
         this.#take(run, chunk);
         this.changed(chat, message, false);
-        if (performance.now() - run.saved > kSaveEvery) {
+        if (!run.dropped && performance.now() - run.saved > kSaveEvery) {
           run.saved = performance.now();
           this.save(message);
         }
@@ -63,9 +85,6 @@ export class Runs {
       message.state = error.name === 'AbortError' ? 'stopped' : 'error';
       if (message.state === 'error') message.error = {message: error.message, type: error.type ?? '', ...numbersOf(error.details)};
     }
-    this.#runs.delete(chat.id);
-    await this.save(message);
-    this.changed(chat, message, true);
   }
 
   #take(run, chunk) {

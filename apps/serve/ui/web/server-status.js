@@ -35,13 +35,14 @@ export class ServerStatus {
     const before = this.state;
     try {
       await getJson('health');
+      // Whoever closed the question for the key is not asked again and again.
       // A server that was away may have come back with another model.
-      if (!this.props || before !== 'ready') this.props = await getJson('props');
+      if (!this.props || before !== 'ready') this.props = await getJson('props', {quiet: before === 'locked'});
       this.state = 'ready';
     } catch (error) {
       this.state = error instanceof ApiError && error.loading ? 'loading' : error.status === 401 ? 'locked' : 'away';
     }
-    this.timer = setTimeout(() => { if (!document.hidden) this.check(); else this.wait(); }, this.state === 'ready' ? kCheckEvery : kRetryEvery);
+    this.timer = setTimeout(() => { if (!document.hidden) this.check(); else this.wait(); }, this.state === 'ready' || this.state === 'locked' ? kCheckEvery : kRetryEvery);
     this.changed();
   }
   wait() { document.addEventListener('visibilitychange', () => this.check(), {once: true}); }

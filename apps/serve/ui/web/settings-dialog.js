@@ -38,7 +38,7 @@ function extraFault(text) {
   try {
     const value = JSON.parse(text);
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'This must be a JSON object, such as {"mirostat": 2}.';
-    const taken = ['messages', 'stream', 'n', 'stream_options'].find((name) => name in value);
+    const taken = ['messages', 'prompt', 'stream', 'n', 'tools', 'stream_options'].find((name) => name in value);
     return taken ? `“${taken}” is the page's own and cannot be set here.` : '';
   } catch (error) {
     return `This is not JSON: ${error.message}`;

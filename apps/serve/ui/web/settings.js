@@ -55,6 +55,8 @@ export function requestFields(settings) {
   if (settings.budget !== undefined && settings.budget >= 0) out.reasoning_budget_tokens = settings.budget;
   const stops = (settings.stop ?? '').split('\n').filter((line) => line !== '').map((line) => line.replaceAll('\\n', '\n'));
   if (stops.length) out.stop = stops;
+  // An imported chat may hold what the form refuses.
+  for (const own of ['messages', 'prompt', 'stream', 'n', 'tools']) delete out[own];
   return out;
 }
 

@@ -63,7 +63,7 @@ export class Sidebar {
   }
 
   show(chats, current, running) {
-    Object.assign(this, {chats, current, running});
+    Object.assign(this, {chats: [...chats], current, running});
     return this.refresh();
   }
 
@@ -73,7 +73,7 @@ export class Sidebar {
     const found = wanted ? await this.actions.search(wanted) : null;
     if (turn !== this.turn) return;
     const focused = document.activeElement?.closest?.('.chat-item')?.dataset.id;
-    const shown = [...this.chats].filter((chat) => !found || found.has(chat.id)).sort((a, b) => b.updated - a.updated);
+    const shown = this.chats.filter((chat) => !found || found.has(chat.id)).sort((a, b) => b.updated - a.updated);
     const nodes = [];
     let group = null, list = null;
     for (const chat of shown) {
