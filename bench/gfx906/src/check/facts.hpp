@@ -1,0 +1,45 @@
+// What the checker needs to know of an instruction: the registers it reads and writes, the counters
+// it moves, the wait states it asks for. Worked out once per instruction.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "decode/inst.hpp"
+#include "decode/program.hpp"
+
+namespace gfx906::check {
+
+struct Registers {
+  uint16_t first = 0;
+  uint8_t count = 0;
+  bool vector = false;
+};
+
+struct Facts {
+  std::array<Registers, 7> reads{};
+  std::array<Registers, 3> writes{};
+  uint8_t read_count = 0, write_count = 0;
+  bool valu = false, salu = false, vmem = false, flat = false, ds = false, smem = false;
+  bool load = false;         // gives registers (also returning atomics)
+  bool half = false;         // leaves part of its destination as it was (d16)
+  bool vm_counted = false;   // moves vmcnt
+  bool plain_copy = false;   // an undefined value may pass through: moves, selects
+  bool bits = false;         // logic and shifts: the result of undefined bits is undefined
+  bool forgets = false;      // picks bytes or lanes: nothing is said about the result
+  bool dpp = false, div_fmas = false, lane_select = false, writes_exec = false;
+  bool needs_m0 = false;     // one wait state after a scalar write of M0
+  bool wide_store = false;   // its data registers must not be overwritten by the next instruction
+  bool hidden_lds = false;   // touches LDS without announcing where
+  bool jump = false;         // to another function
+  int8_t hwreg_read = -1, hwreg_write = -1;
+  uint16_t states = 1;       // wait states that it gives
+};
+
+Facts facts_of(const Inst& i);
+
+// The facts of a whole function, by the index of the instruction.
+std::vector<Facts> facts_of(const Program& p);
+
+}  // namespace gfx906::check
