@@ -20,7 +20,7 @@ constexpr const char* kPlaceInRoot = "opt/gfx906-sim/lib";
 struct Options {
   int cards = 1;
   bool check = false, verbose = false;
-  std::string profile, trace, root;
+  std::string check_file, profile, trace, root;
   std::vector<std::string> program;
 };
 
@@ -35,8 +35,9 @@ std::string parse(const std::vector<std::string>& args, Options& options) {
       options.program.assign(args.begin() + static_cast<std::ptrdiff_t>(i) + 1, args.end());
       break;
     }
-    if (arg == "--check") {
+    if (arg == "--check" || arg.starts_with("--check=")) {
       options.check = true;
+      if (arg != "--check") options.check_file = arg.substr(8);
     } else if (arg == "--verbose") {
       options.verbose = true;
     } else if (text != nullptr || arg == "--cards") {
@@ -97,7 +98,8 @@ void set_environment(const Options& options, const fs::path& libraries) {
   }
   put("LD_LIBRARY_PATH", path);
   put("GFX906_SIM_CARDS", std::to_string(options.cards));
-  if (options.check) put("GFX906_SIM_CHECK", "1");
+  if (options.check)
+    put("GFX906_SIM_CHECK", options.check_file.empty() ? "1" : fs::absolute(options.check_file).string());
   if (options.verbose) put("GFX906_SIM_VERBOSE", "1");
   // Absolute, since the program may change its folder before the files are written.
   if (!options.profile.empty()) put("GFX906_SIM_PROFILE", fs::absolute(options.profile).string());

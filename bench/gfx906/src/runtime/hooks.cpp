@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "card.hpp"
+#include "check_tool.hpp"
 
 namespace gfx906::rt {
 namespace {
@@ -13,8 +14,8 @@ bool wanted(const char* variable) {
 }
 
 // The one place where a tool enters: reads what `gfx906-sim run` put into the environment.
-void install_tools(Tools&) {
-  if (wanted("GFX906_SIM_CHECK")) complain("--check: this build has no checker");
+void install_tools(Tools& tools) {
+  if (wanted("GFX906_SIM_CHECK")) install_checker(tools, std::getenv("GFX906_SIM_CHECK"));
   if (wanted("GFX906_SIM_PROFILE")) complain("--profile: this build has no cost model");
 }
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Compiles one HIP test program and runs it on two virtual cards.
-#   run_program.sh here|root SOURCE.hip.cpp GFX906-SIM
+#   run_program.sh here|root SOURCE.hip.cpp GFX906-SIM     (more options of run: $GFX906_RUN_FLAGS)
 # "here" uses $GFX906_HIPCC, "root" the hipcc inside $GFX906_HIP_ROOT. The program is built again only when a
 # source is newer.
 set -eu
@@ -15,7 +15,7 @@ if [ "$where" = here ]; then
   [ -x "${GFX906_HIPCC:-}" ] || skip "no hipcc on this system"
   out=$GFX906_WORK/$name
   if stale "$out"; then "$GFX906_HIPCC" $flags "$source" -o "$out.new" && mv "$out.new" "$out"; fi
-  exec "$sim" run --cards 2 -- "$out"
+  exec "$sim" run ${GFX906_RUN_FLAGS:-} --cards 2 -- "$out"
 fi
 
 root=${GFX906_HIP_ROOT:-}
@@ -27,4 +27,4 @@ if stale "$root$inside/$name"; then
   cp "$source" "$folder"/*.hpp "$root$inside/"
   chroot "$root" sh -c "cd $inside && hipcc $flags $(basename "$source") -o $name.new && mv $name.new $name"
 fi
-exec "$sim" run --cards 2 --root "$root" -- "$inside/$name"
+exec "$sim" run ${GFX906_RUN_FLAGS:-} --cards 2 --root "$root" -- "$inside/$name"

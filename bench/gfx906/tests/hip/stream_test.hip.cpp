@@ -58,6 +58,7 @@ static void test_times() {
   HIP(hipEventCreate(&start));
   HIP(hipEventCreate(&stop));
   int* value = device_array<int>(1);
+  HIP(hipMemset(value, 0, sizeof *value));
   HIP(hipEventRecord(start, nullptr));
   for (int i = 0; i < 20; ++i) add_one<<<1, 1>>>(value);
   HIP(hipEventRecord(stop, nullptr));
