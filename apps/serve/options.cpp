@@ -162,8 +162,6 @@ void add_chat(Builder& b, Options& o, Raw& raw) {
           "Text put in front of the end of thinking when the budget is used up");
   b.flag("--prefill-assistant,!--no-prefill-assistant", o.prefill_assistant, "PREFILL_ASSISTANT",
          "Continue a trailing assistant message (on)");
-  b.flag("!--no-special-in-input", o.special_in_input, "",
-         "Read special tokens in users' text as plain text");
 }
 
 void add_sampling(Builder& b, Options& o) {

@@ -55,7 +55,6 @@ struct Options {
   int reasoning_budget = -1;
   std::string reasoning_budget_message;
   bool prefill_assistant = true;
-  bool special_in_input = true;
 
   bool warmup = true;
   log::Settings log;

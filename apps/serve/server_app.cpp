@@ -119,6 +119,12 @@ class App {
     const auto start = std::chrono::steady_clock::now();
     Result<std::unique_ptr<model::Engine>> engine = load_engine();
     if (!engine) return give_up(engine.status());
+    if (options_.warmup) {  // the first request should not pay for pages that were never touched
+      const model::Token token{.id = 0, .sequence = 0, .position = 0, .want_logits = true};
+      Status warm = (*engine)->step({&token, 1});
+      if (warm.ok()) warm = (*engine)->truncate(0, 0);
+      if (!warm) return give_up(warm);
+    }
     Result<std::unique_ptr<Service>> service = Service::create(options_, *std::move(engine));
     if (!service) return give_up(service.status());
     owned_ = *std::move(service);

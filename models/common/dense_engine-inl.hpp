@@ -8,6 +8,7 @@
 
 #include "models/common/dense_engine.hpp"
 #include "models/common/optimizations.hpp"
+#include "veloce/gguf/file_type.hpp"
 
 namespace veloce::models {
 
@@ -131,6 +132,7 @@ Result<std::unique_ptr<model::Engine>> DenseEngine<Arch>::load(gguf::File file, 
   info.architecture = Arch::kGgufName;
   info.name = text("general.name");
   info.size_label = text("general.size_label");
+  if (const auto type = m.get_or<std::uint64_t>("general.file_type", ~0ull)) info.file_type = gguf::file_type_name(*type);
   for (const gguf::TensorInfo& t : e->file_.tensors()) info.parameters += t.elements();
   info.tensor_bytes = e->file_.tensor_bytes();
   info.layers = e->p_.layers;
