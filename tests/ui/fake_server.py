@@ -182,6 +182,9 @@ class Handler(BaseHTTPRequestHandler):
 class FakeServer(ThreadingHTTPServer):
     daemon_threads = True
 
+    def handle_error(self, request, client_address):
+        pass   # browsers hang up as they like
+
     def __init__(self, source_dir, listing):
         super().__init__(("127.0.0.1", 0), Handler)
         self.state = State()

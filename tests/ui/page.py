@@ -30,7 +30,7 @@ PHONE, DESKTOP = (390, 844), (1280, 800)
 def find_axe():
     """axe.min.js of a Python package that carries it, or None."""
     for folder in map(Path, sys.path):
-        for package in ("axe_selenium_python", "axe_core_python", "axe_playwright_python"):
+        for package in ("axe_core_python", "axe_playwright_python", "axe_selenium_python"):
             found = sorted((folder / package).rglob("axe.min.js")) if (folder / package).is_dir() else []
             if found:
                 return found[0]

@@ -80,6 +80,7 @@ def test_markdown_and_code(page, server):
     page.ask("compare in a table")
     assert len(page.all(".message:last-child .table-frame td")) == 12
     assert page.one(".message:last-child ol li ul li")
+    assert page.one(".message:last-child td:nth-child(2)").value_of_css_property("text-align") == "center"
     page.button("Copy code", ".message:last-child .code-head")
     page.until(lambda: page.js("return document.getElementById('live').textContent") == "Copied", "the copy")
 
@@ -156,7 +157,7 @@ def test_search_rename_delete(page, server):
     page.one("#search").send_keys("consider the nothing")
     page.until(lambda: not page.all(".chat-item"), "no chat found")
     page.one("#search").send_keys(Keys.ESCAPE)
-    page.until(lambda: len(page.all(".chat-item")) > 1, "all chats again")
+    page.until(lambda: len(page.all(".chat-item")) > 0, "all chats again")
     page.js("document.querySelector('.chat-item.current .chat-open').focus()")
     page.key(Keys.F2)
     page.key(Keys.CONTROL, "a")
@@ -337,14 +338,16 @@ def test_without_storage_or_libraries(page, server):
     script = page.cdp("Page.addScriptToEvaluateOnNewDocument", source="delete window.indexedDB; Object.defineProperty(window, 'indexedDB', {value: undefined});"
                       "Object.defineProperty(window, 'localStorage', {get() { throw new Error('no'); }});")["identifier"]
     kept = {path: server.assets.pop(path) for path in ("/ui/lib-marked.js", "/ui/lib-purify.js", "/ui/lib-highlight.js")}
-    page.open()
-    assert "until it is closed" in page.one("#notice").text
-    page.ask("be hostile", wait=False)
-    page.idle(60)
-    assert page.js("return document.querySelectorAll('.answer-text *').length") == 1 and "<script>" in page.texts("assistant")[-1]
-    server.assets.update(kept)
-    page.cdp("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
-    page.open()
+    try:
+        page.open()
+        page.until(lambda: "until it is closed" in page.one("#notice").text, "the notice")
+        page.ask("be hostile", wait=False)
+        page.idle()
+        assert page.js("return document.querySelectorAll('.answer-text *').length") == 1 and "<script>" in page.texts("assistant")[-1]
+    finally:
+        server.assets.update(kept)
+        page.cdp("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
+        page.open()
     page.console()
 
 
@@ -392,6 +395,7 @@ def test_accessibility_and_looks(page, server):
 
 
 def test_keyboard_alone(page, server):
+    page.size(*DESKTOP)
     page.open()
     seen, ends = [], 0
     for _ in range(90):

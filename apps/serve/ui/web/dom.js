@@ -76,13 +76,13 @@ export function openDialog({title, kind = '', build, footer}) {
   return new Promise((resolve) => {
     let result;
     const heading = el('h2', {text: title, id: 'dialog-' + Math.random().toString(36).slice(2)});
-    const body = el('div', {class: 'dialog-body'});
+    const body = el('div', {class: 'dialog-body', ...(kind === 'panel' ? {tabindex: '0', role: 'group', 'aria-label': title} : {})});
     const dialog = el('dialog', {class: `dialog ${kind}`, 'aria-labelledby': heading.id});
     const close = (value) => { result = value; dialog.close(); };
-    dialog.append(el('header', {class: 'dialog-head'}, heading, iconButton('close', 'Close', () => close(undefined))), body);
+    dialog.append(el('div', {class: 'dialog-head'}, heading, iconButton('close', 'Close', () => close(undefined))), body);
     build(body, close, dialog);
     if (footer) {
-      const foot = el('footer', {class: 'dialog-foot'});
+      const foot = el('div', {class: 'dialog-foot'});
       footer(foot, close);
       dialog.append(foot);
     }

@@ -17,6 +17,7 @@ const kRules = {
     'kbd', 'details', 'summary', 'wbr', 'abbr'],
   ALLOWED_ATTR: ['href', 'title', 'align', 'start', 'class'],
   ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|tel:)/i,
+  ADD_URI_SAFE_ATTR: ['align', 'start'],   // the expression above is held against every value but those of these
   ALLOW_DATA_ATTR: false,
   ALLOW_ARIA_ATTR: false,
 };
