@@ -4,6 +4,7 @@
 
 #include "card.hpp"
 #include "check_tool.hpp"
+#include "profile_tool.hpp"
 
 namespace gfx906::rt {
 namespace {
@@ -15,8 +16,8 @@ bool wanted(const char* variable) {
 
 // The one place where a tool enters: reads what `gfx906-sim run` put into the environment.
 void install_tools(Tools& tools) {
+  if (wanted("GFX906_SIM_PROFILE")) install_profile(tools, std::getenv("GFX906_SIM_PROFILE"));
   if (wanted("GFX906_SIM_CHECK")) install_checker(tools, std::getenv("GFX906_SIM_CHECK"));
-  if (wanted("GFX906_SIM_PROFILE")) complain("--profile: this build has no cost model");
 }
 
 }  // namespace
