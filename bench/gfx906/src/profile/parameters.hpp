@@ -31,7 +31,7 @@ struct Parameters {
   // Latencies in clocks, without load.
   double l1_latency = 130;
   double l2_latency = 300;
-  double hbm_latency = 550;
+  double hbm_latency = 550;  // fitted: about 500 measured, 500-700 taken for planning
   double lds_latency = 64;
   double scalar_latency = 60;        // scalar cache hit
   double scalar_miss_latency = 250;  // and miss, served by L2

@@ -134,6 +134,8 @@ void Profiler::on_dispatch_begin(const Dispatch& d) {
   const uint64_t cus = std::max(1u, d.compute_units);
   const uint64_t per_cu =
       std::clamp<uint64_t>((l.total + cus - 1) / cus, 1, std::max(1u, l.occupancy.groups_per_cu));
+  // Half of L1, not 1/n: resident groups share lines, and do not load all at once (chosen by the
+  // published q8_0 matvec).
   l.l1_bytes = p_.l1_bytes / std::min<uint64_t>(per_cu, 2);
   l.l2_bytes = p_.l2_bytes / std::min(l.total, per_cu * cus);
   const std::lock_guard lock(mutex_);
