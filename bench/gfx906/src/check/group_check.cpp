@@ -72,6 +72,11 @@ void GroupCheck::before(const InstEvent& e) {
   w.check.before(e, f, reports_);
   if (f.smem) scalar_alignment(e);
   if (f.hidden_lds) std::fill(lds_written_.begin(), lds_written_.end(), ~uint64_t{0});
+  // The barrier of a cooperative launch; a wave that waits comes here again after the last arrival.
+  if (e.inst->op == Op::ds_gws_barrier && owner_->races->active()) {
+    owner_->races->release(group_);
+    owner_->races->acquire(group_);
+  }
   if (e.inst->op == Op::buffer_wbinvl1_vol || e.inst->op == Op::buffer_wbinvl1) {
     if (owner_->races->active()) owner_->races->acquire(group_);
   }
