@@ -115,6 +115,15 @@ Result<std::unique_ptr<model::Engine>> DenseEngine<Arch>::load(gguf::File file, 
   auto cache = model::KvCache::create(sizes->cache);
   if (!cache) return cache.status();
   e->cache_ = *std::move(cache);
+  e->pool_.run([&](cpu::Worker& w) {
+    const std::span<std::byte> state = e->cache_.memory();
+    constexpr std::size_t kPiece = std::size_t(1) << 21;
+    auto share = w.share(int((state.size() + kPiece - 1) / kPiece));
+    for (int begin, end; share.next(begin, end);) {
+      const std::size_t from = std::size_t(begin) * kPiece, to = std::min(state.size(), std::size_t(end) * kPiece);
+      std::memset(state.data() + from, 0, to - from);
+    }
+  });
   Workspace planner;
   auto arena = model::Arena::create(planner.lay_out(e->p_, sizes->batch, threads, sizes->cache.context, nullptr), "the workspace");
   if (!arena) return arena.status();

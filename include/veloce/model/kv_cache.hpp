@@ -1,7 +1,7 @@
 // Keys and values of all sequences: the state piece of attention layers (append, truncate, copy, serialize, restore).
 //
-// Each sequence owns a fixed range of address space, layer after layer, in the layout of cpu/kv_types.hpp; pages come
-// into being when positions are written. "Append" is the attention op writing at length(); advance() makes it count.
+// Each sequence owns a fixed range of memory, layer after layer, in the layout of cpu/kv_types.hpp. The pages are taken
+// when the engine is loaded (memory()), so that a server that started does not run out of memory under load. "Append" is the attention op writing at length(); advance() makes it count.
 #pragma once
 
 #include <cstddef>
@@ -50,6 +50,8 @@ class KvCache {
   }
 
   const Shape& shape() const { return shape_; }
+  // All of the state, to be touched once after create().
+  std::span<std::byte> memory() const { return {arena_.data(), shape_.bytes()}; }
   int length(int sequence) const { return length_[std::size_t(sequence)]; }
   void advance(int sequence, int count) { length_[std::size_t(sequence)] += count; }
   void truncate(int sequence, int length) { length_[std::size_t(sequence)] = length; }
