@@ -12,6 +12,7 @@
 #include <charconv>
 #include <cstring>
 #include <random>
+#include <thread>
 
 #include "base/log.hpp"
 #include "http/worker_pool.hpp"
@@ -176,7 +177,10 @@ Status HttpServer::bind() {
   return {};
 }
 
-void HttpServer::run() { listen_after_bind(); }
+void HttpServer::run() {
+  listen_after_bind();
+  served_ = true;
+}
 
 void HttpServer::drain(std::chrono::seconds patience) {
   draining_ = true;
@@ -189,6 +193,8 @@ void HttpServer::drain(std::chrono::seconds patience) {
 void HttpServer::stop_serving() {
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t n = write(wake_, &one, sizeof one);
+  // stop() does nothing to a server that has not begun yet (a model that fails at once gets here that early).
+  while (!is_running() && !served_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   stop();
   if (options_.host.ends_with(".sock")) unlink(options_.host.c_str());
 }

@@ -109,6 +109,7 @@ class HttpServer final : private httplib::Server {
   int wake_ = -1;                    // readable from drain() on
   int port_ = 0;
   std::atomic<bool> draining_{false};
+  std::atomic<bool> served_{false};   // run() has returned
   std::atomic<int> active_{0};
   std::mutex idle_mutex_;
   std::condition_variable idle_;

@@ -7,7 +7,8 @@
 
 namespace veloce::cpu::VELOCE_ISA_NS {
 
-// Q8_0 of 32 floats: d = amax / 127 rounded to binary16 for storage, codes with the unrounded 1 / d, nearest even.
+// Q8_0 of 32 floats: d = amax / 127 rounded to binary16 for storage, codes with the unrounded 1 / d, halves away from zero,
+// as the format's own quantizer does it.
 inline std::uint16_t quantize_q8_0(const float* x, std::int8_t* q) {
   float amax = 0;
   for (int i = 0; i < 32; ++i) {
@@ -15,7 +16,10 @@ inline std::uint16_t quantize_q8_0(const float* x, std::int8_t* q) {
     amax = a > amax ? a : amax;
   }
   const float d = amax / 127.0f, inverse = d > 0 ? 1.0f / d : 0.0f;
-  for (int h = 0; h < 32; h += 16) store_i8(q + h, round_to_int(mul(load(x + h), set1(inverse))));
+  for (int i = 0; i < 32; ++i) {
+    const float r = __builtin_roundf(x[i] * inverse);
+    q[i] = std::int8_t(r >= -127.0f ? (r <= 127.0f ? r : 127.0f) : -127.0f);  // NaN included
+  }
   return float_to_half(d);
 }
 
