@@ -28,12 +28,19 @@ std::string mebibytes(std::size_t bytes) {
   return text;
 }
 
+// An automatic number of slots is the largest power of two up to kAutomaticSlots whose state takes no more memory than
+// the weights or kCheapState: a small model serves several people at once, a large one keeps its memory for one context.
+// (The usual server shares one pool between 4 slots; a pool would need a paged cache, and a card wants one slot.)
+constexpr int kAutomaticSlots = 4;
+constexpr std::size_t kCheapState = std::size_t(1) << 30;
+
 // -c is shared out over the slots where their number is given; an automatic number gives each slot all of it.
 model::EngineOptions engine_options(const Options& options, int slots, bool automatic) {
   model::EngineOptions out = options.engine;
   out.sequences = slots;
   out.max_batch = std::max(options.batch, slots);
   out.context = options.context;
+  out.cap_context = true;
   if (options.context > 0 && !automatic) out.context = std::max(1, options.context / slots);
   return out;
 }
@@ -129,8 +136,13 @@ class App {
     if (!service) return give_up(service.status());
     owned_ = *std::move(service);
     const model::ModelInfo& info = owned_->info();
+    const int slots = owned_->scheduler().slot_count();
+    const int asked = engine_options(options_, slots, options_.parallel < 0).context;
+    if (owned_->context() < asked) {
+      log::warning("-c is beyond what the model was trained for; a slot's context is that", {{"asked", asked}, {"context", owned_->context()}});
+    }
     log::info("ready", {{"model", owned_->model_id()}, {"architecture", info.architecture}, {"type", info.file_type},
-                        {"slots", owned_->scheduler().slot_count()}, {"context", owned_->context()},
+                        {"slots", slots}, {"context", owned_->context()},
                         {"threads", owned_->engine().threads()},
                         {"seconds", std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()}});
     service_ = owned_.get();
@@ -138,11 +150,13 @@ class App {
 
   Result<std::unique_ptr<model::Engine>> load_engine() {
     const bool automatic = options_.parallel < 0;
-    int slots = automatic ? 4 : std::max(1, options_.parallel);
+    int slots = automatic ? kAutomaticSlots : std::max(1, options_.parallel);
     model::EngineOptions wanted = engine_options(options_, slots, automatic);
     Result<model::MemoryPlan> plan = source_.plan(wanted);
-    // Fewer slots before no service, where the number was left to us.
-    while (automatic && slots > 1 && !plan && plan.status().code() == Code::kOutOfMemory) {
+    const auto too_much = [&] {
+      return plan ? plan->state > std::max(plan->weights, kCheapState) : plan.status().code() == Code::kOutOfMemory;
+    };
+    while (automatic && slots > 1 && too_much()) {
       slots /= 2;
       wanted = engine_options(options_, slots, automatic);
       plan = source_.plan(wanted);

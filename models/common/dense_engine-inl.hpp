@@ -57,7 +57,8 @@ auto DenseEngine<Arch>::size_up(const gguf::File& file, const model::DenseParams
   if (o.max_batch < 1 || o.max_batch > 65536) return bad("max_batch", o.max_batch, "must be from 1 to 65536");
   if (threads < 1 || threads > 1024) return bad("threads", threads, "must be from 1 to 1024");
   Sizes s;
-  s.cache = {p.layers, p.kv_heads, p.head_dim, o.context > 0 ? o.context : p.trained_context, o.sequences,
+  const bool trained = o.context == 0 || (o.cap_context && o.context > p.trained_context);
+  s.cache = {p.layers, p.kv_heads, p.head_dim, trained ? p.trained_context : o.context, o.sequences,
              kv_type(o.cache_k), kv_type(o.cache_v), 0};
   if (s.cache.context > (1 << 28)) return bad("context", s.cache.context, "is more than 268435456");
   if ((s.cache.k_type == cpu::KvType::kQ8_0 || s.cache.v_type == cpu::KvType::kQ8_0) && p.head_dim % 32 != 0)
@@ -106,12 +107,12 @@ Result<std::unique_ptr<model::Engine>> DenseEngine<Arch>::load(gguf::File file, 
   e->max_batch_ = sizes->batch;
   e->q8_ = o.activations == model::Activations::kQ8;
   e->kernels_ = &cpu::best_kernels();
+  sizes->cache.model = fingerprint(e->file_);  // before load() drops the file's pages that it reads
   if (Status s = e->weights_.load(e->pool_, o.check_tensors, o.progress); !s) return s;
   e->rope_ = model::make_rope_table(e->p_.rope, e->tensors_.rope_factors);
   for (const double f : e->rope_.frequency)
     if (!std::isfinite(f))
       return Status(Code::kCorrupt, e->file_.path() + ": tensor \"rope_freqs.weight\" holds 0, which divides a frequency");
-  sizes->cache.model = fingerprint(e->file_);
   auto cache = model::KvCache::create(sizes->cache);
   if (!cache) return cache.status();
   e->cache_ = *std::move(cache);

@@ -32,6 +32,7 @@ struct EngineOptions {
   std::string path;                   // a GGUF file; of a split model any part
   int threads = 0;                    // 0: all cores this process may use
   int context = 0;                    // positions of one sequence; 0: what the model was trained for
+  bool cap_context = false;           // at most what the model was trained for, whatever context says
   int sequences = 1;                  // sequences that exist side by side
   int max_batch = 512;                // tokens of one step
   CacheType cache_k = CacheType::kF16;
