@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 
+#include "exec/dispatch.hpp"
 #include "kernels.hpp"
 #include "lane_machine.hpp"
 
@@ -51,6 +52,33 @@ struct Machine : LaneMachine {
     uint32_t x;
     std::memcpy(&x, lds.data() + at, 4);
     return x;
+  }
+};
+
+// A formatted access of one lane: the resource lies in s[8:11], the data in v10 and up.
+struct FormatMachine : Machine {
+  alignas(16) uint32_t memory[4] = {};
+  void resource(uint32_t data_format, uint32_t number_format, uint32_t select = 0xfac) {
+    const uint64_t base = reinterpret_cast<uint64_t>(memory);
+    wave().sgpr[8] = static_cast<uint32_t>(base);
+    wave().sgpr[9] = static_cast<uint32_t>(base >> 32) & 0xffff;
+    wave().sgpr[10] = sizeof memory;
+    wave().sgpr[11] = select | number_format << 12 | data_format << 15;
+    set_exec(1);
+  }
+  void buffer(Op op, uint32_t offset = 0, uint32_t more = 0) {
+    REQUIRE(run({0xe0000000u | code(Format::MUBUF, op) << 18 | offset,
+                 10 << 8 | 2 << 16 | 128u << 24 | more}));
+  }
+  void tbuffer(Op op, uint32_t data_format, uint32_t number_format) {
+    REQUIRE(
+        run({0xe8000000u | code(Format::MTBUF, op) << 15 | data_format << 19 | number_format << 23,
+             10 << 8 | 2 << 16 | 128u << 24}));
+  }
+  float f(uint32_t reg) { return std::bit_cast<float>(v(reg)[0]); }
+  void set(std::initializer_list<float> values) {
+    uint32_t reg = 10;
+    for (const float x : values) v(reg++)[0] = std::bit_cast<uint32_t>(x);
   }
 };
 
@@ -285,6 +313,136 @@ TEST_CASE("buffer memory: strides, bounds, loads straight to LDS") {
   m.wave().sgpr[kM0] = 128;
   REQUIRE(m.run({load | 1u << 12 | 1u << 16, 1 | 2 << 16 | 128u << 24}));
   for (uint32_t l = 0; l < 64; ++l) REQUIRE(m.lds32(128 + 4 * l) == l + 1);
+}
+
+TEST_CASE("formatted buffer loads: number formats, packed components, selection, halves, bounds") {
+  FormatMachine m;
+  m.memory[0] = 0x80'ff'01'7fu;
+  m.tbuffer(Op::tbuffer_load_format_xyzw, 10, 0);  // (set up below: no resource yet, out of range)
+  CHECK(m.v(10)[0] == 0);
+  m.resource(10, 0);
+  m.buffer(Op::buffer_load_format_xyzw);  // 8_8_8_8 unorm
+  CHECK(m.f(10) == 127.0f / 255);
+  CHECK(m.f(11) == 1.0f / 255);
+  CHECK(m.f(12) == 1.0f);
+  CHECK(m.f(13) == 128.0f / 255);
+  m.tbuffer(Op::tbuffer_load_format_xyzw, 10, 1);  // snorm: both ends of the negative side are -1
+  CHECK(m.f(10) == 1.0f);
+  CHECK(m.f(12) == -1.0f / 127);
+  CHECK(m.f(13) == -1.0f);
+  m.tbuffer(Op::tbuffer_load_format_xyzw, 10, 3);
+  CHECK(m.f(13) == -128.0f);
+  m.tbuffer(Op::tbuffer_load_format_xyzw, 10, 5);
+  CHECK(m.v(13)[0] == 0xffffff80u);
+  m.tbuffer(Op::tbuffer_load_format_xyzw, 3, 4);  // missing components: 0, 0, 1
+  CHECK(m.v(11)[0] == 1);
+  CHECK(m.v(12)[0] == 0);
+  CHECK(m.v(13)[0] == 1);
+  m.memory[0] = 3u << 30 | 512u << 20 | 1u << 10 | 1023;
+  m.tbuffer(Op::tbuffer_load_format_xyzw, 9, 0);  // 2_10_10_10: the two bits are the highest
+  CHECK(m.f(10) == 1.0f);
+  CHECK(m.f(11) == 1.0f / 1023);
+  CHECK(m.f(13) == 1.0f);
+  // 10_11_11 floats: 1.0, 2.5, the largest of ten bits.
+  m.memory[0] = 15u << 6 | (16u << 6 | 16) << 11 | (30u << 5 | 31) << 22;
+  m.tbuffer(Op::tbuffer_load_format_xyz, 6, 7);
+  CHECK(m.f(10) == 1.0f);
+  CHECK(m.f(11) == 2.5f);
+  CHECK(m.f(12) == 64512.0f);
+  m.memory[0] = 0xc000'3c00u;                      // halves 1 and -2
+  m.resource(5, 7, 5 | 4 << 3 | 1 << 6 | 0 << 9);  // y, x, one, zero
+  m.buffer(Op::buffer_load_format_xyzw);
+  CHECK(m.f(10) == -2.0f);
+  CHECK(m.f(11) == 1.0f);
+  CHECK(m.f(12) == 1.0f);
+  CHECK(m.f(13) == 0.0f);
+  m.buffer(Op::buffer_load_format_d16_xyz);
+  CHECK(m.v(10)[0] == 0x3c00c000u);
+  CHECK(m.v(11)[0] == 0x3c00u);
+  m.v(10)[0] = 0x1234;
+  m.buffer(Op::buffer_load_format_d16_hi_x);
+  CHECK(m.v(10)[0] == 0xc0001234u);
+  m.v(12)[0] = 77;
+  m.buffer(Op::buffer_load_format_xy, 14,
+           1u << 23);  // two bytes short; TFE's status after the data
+  CHECK(m.v(10)[0] == 0);
+  CHECK(m.v(11)[0] == 0);
+  CHECK(m.v(12)[0] == 0);
+}
+
+TEST_CASE("formatted buffer stores: rounding, limits, and back") {
+  FormatMachine m;
+  m.resource(10, 0);
+  m.set({2.0f, -1.0f, 0.5f, std::bit_cast<float>(0x7fc00000u)});
+  m.buffer(Op::buffer_store_format_xyzw);  // 127.5 rounds to even
+  CHECK(m.memory[0] == 0x008000ffu);
+  m.set({-3.0f, 1.0f, -0.5f, 0.0f});
+  m.tbuffer(Op::tbuffer_store_format_xyzw, 10, 1);
+  CHECK(m.memory[0] == 0x00c07f81u);
+  m.v(10)[0] = 70000, m.v(11)[0] = static_cast<uint32_t>(-70000);
+  m.tbuffer(Op::tbuffer_store_format_xy, 5, 4);
+  CHECK(m.memory[0] == 0xffffffffu);
+  m.tbuffer(Op::tbuffer_store_format_xy, 5, 5);
+  CHECK(m.memory[0] == 0x80007fffu);
+  m.memory[0] = ~0u;
+  m.tbuffer(Op::tbuffer_store_format_x, 5, 4);  // components that no register goes to become 0
+  CHECK(m.memory[0] == 0x0000ffffu);
+  m.resource(5, 7, 5 | 4 << 3);
+  m.set({1.0f, -2.0f});
+  m.buffer(Op::buffer_store_format_xy);
+  CHECK(m.memory[0] == 0x3c00c000u);
+  m.v(10)[0] = 0x44004200u;
+  m.buffer(Op::buffer_store_format_d16_hi_x);
+  CHECK(m.memory[0] == 0x44000000u);
+  m.memory[3] = 5;
+  m.buffer(Op::buffer_store_format_xy, 13);
+  CHECK(m.memory[3] == 5);
+  // Every value of the small floats survives the way through a register.
+  for (uint32_t x = 0; x < 2048; ++x) {
+    const bool nan = (x >> 6) == 31 && (x & 63);
+    m.memory[0] = x | x << 11 | (x / 2) << 22;
+    const uint32_t before = m.memory[0];
+    m.tbuffer(Op::tbuffer_load_format_xyz, 6, 7);
+    m.tbuffer(Op::tbuffer_store_format_xyz, 6, 7);
+    if (!nan) REQUIRE(m.memory[0] == before);
+  }
+  m.set({65280.0f, 65279.0f, 0x1p-20f});  // from half a step above the largest on: infinity
+  m.tbuffer(Op::tbuffer_store_format_xyz, 6, 7);
+  CHECK((m.memory[0] & 2047) == (31u << 6));
+  CHECK((m.memory[0] >> 11 & 2047) == (30u << 6 | 63));
+  CHECK((m.memory[0] >> 22) == 0);
+}
+
+TEST_CASE("global wave sync: semaphores and barriers") {
+  DispatchState dispatch;
+  GroupState group;
+  group.dispatch = &dispatch;
+  LaneMachine first, second;
+  const auto gws = [&](LaneMachine& m, Op op, uint32_t value) {
+    m.wave().group = &group;
+    m.wave().status = WaveStatus::kRunning;
+    m.v(1)[0] = value;
+    REQUIRE(m.run({0xd8010000u | code(Format::DS, op) << 17 | 3, 1}));
+    return m.wave().status == WaveStatus::kRunning;  // or asleep, to try again
+  };
+  gws(first, Op::ds_gws_init, 1);
+  CHECK(gws(first, Op::ds_gws_sema_p, 0));
+  CHECK(!gws(first, Op::ds_gws_sema_p, 0));
+  CHECK(gws(second, Op::ds_gws_sema_v, 0));
+  CHECK(gws(first, Op::ds_gws_sema_p, 0));
+  gws(second, Op::ds_gws_sema_br, 2);
+  CHECK(gws(first, Op::ds_gws_sema_p, 0));
+  CHECK(gws(first, Op::ds_gws_sema_p, 0));
+  CHECK(!gws(first, Op::ds_gws_sema_p, 0));
+  gws(second, Op::ds_gws_sema_release_all, 0);
+  CHECK(gws(first, Op::ds_gws_sema_p, 0));   // it was waiting
+  CHECK(!gws(first, Op::ds_gws_sema_p, 0));  // this one comes after
+  second.wave().sgpr[kM0] = first.wave().sgpr[kM0] = 5 << 16;
+  LaneMachine third;
+  third.wave().sgpr[kM0] = 5 << 16;
+  CHECK(!gws(second, Op::ds_gws_barrier, 1));
+  CHECK(gws(third, Op::ds_gws_barrier, 1));
+  CHECK(gws(second, Op::ds_gws_barrier, 1));
 }
 
 TEST_CASE("global atomics") {

@@ -406,8 +406,8 @@ bool decode_buffer(Inst& i, uint32_t w, uint32_t x) {
     if (cmp) i.dst.width /= 2;
   } else if (!store && !atomic && !i.lds) {
     i.dst = data;
-    if (i.tfe) ++i.dst.width;
   }
+  if (i.tfe && i.dst.kind != OperandKind::kNone) ++i.dst.width;  // a status register follows
   i.src[3] = scalar(bits(x, 16, 5) * 4, 4);
   const uint32_t so = bits(x, 24, 8);
   if (so < 128) {

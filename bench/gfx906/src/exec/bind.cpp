@@ -37,7 +37,10 @@ const Inst* unknown(WaveView& w, const Inst* p) {
   return fault(w, p, Code::kUnsupported, text);
 }
 const Inst* unimplemented(WaveView& w, const Inst* p) {
-  return fault(w, p, Code::kUnsupported, "this instruction is not simulated");
+  return fault(w, p, Code::kUnsupported,
+               p->gds   ? "ROCm gives programs no GDS memory, so it is not simulated"
+               : p->tfe ? "TFE together with LDS is not allowed"
+                        : "this instruction is not simulated");
 }
 
 std::string hex(uint64_t v) {
@@ -74,10 +77,8 @@ void bind(Inst& i) {
     } else if (!f) {
       avx2::bind_lanes(i);
     }
-    // No data share beyond the work-group's own LDS exists for compute; TFE and typed accesses are
-    // not simulated.
     if (i.gds && !f) i.exec = nullptr;
-    if (i.tfe) i.exec = nullptr;
+    if (i.tfe && i.lds) i.exec = nullptr;
   }
   if (f) i.exec = reinterpret_cast<void*>(f);
   if (!i.exec) i.exec = reinterpret_cast<void*>(static_cast<ExecFn>(unimplemented));

@@ -178,35 +178,60 @@ const Inst* set_register(WaveView& w, const Inst* p) {
   return p + 1;
 }
 
-// ---- global wave sync: barriers over a whole dispatch ----
+// ---- global wave sync: barriers and semaphores over a whole dispatch ----
+
+GwsResource& gws_resource(const WaveView& w, const Inst* p) {
+  return w.group->dispatch->gws[((w.sgpr[kM0] >> 16 & 63) + static_cast<u32>(p->imm)) & 63];
+}
+u32 gws_value(const WaveView& w, const Inst* p) {
+  const u64 exec = w.exec();
+  return w.v(p->src[0].index)[exec ? __builtin_ctzll(exec) : 0];
+}
 
 const Inst* gws_init(WaveView& w, const Inst* p) {
-  const u64 exec = w.exec();
-  GwsBarrier& b =
-      w.group->dispatch->gws[((w.sgpr[kM0] >> 16 & 63) + static_cast<u32>(p->imm)) & 63];
   const std::lock_guard lock(w.group->dispatch->gws_mutex);
-  b.expected = w.v(p->src[0].index)[exec ? __builtin_ctzll(exec) : 0] + 1;
-  b.arrived = 0;
+  GwsResource& r = gws_resource(w, p);
+  r.count = gws_value(w, p);
+  r.arrived = 0;
   return p + 1;
 }
 const Inst* gws_barrier(WaveView& w, const Inst* p) {
-  const u64 exec = w.exec();
-  GwsBarrier& b =
-      w.group->dispatch->gws[((w.sgpr[kM0] >> 16 & 63) + static_cast<u32>(p->imm)) & 63];
   const std::lock_guard lock(w.group->dispatch->gws_mutex);
+  GwsResource& r = gws_resource(w, p);
   if (w.gws_wait) {  // arrived before: gone on when a new round has begun
-    if (b.round == w.gws_wait - 1) return stop(w, WaveStatus::kSleeping, p);
+    if (r.round == w.gws_wait - 1) return stop(w, WaveStatus::kSleeping, p);
     w.gws_wait = 0;
     return p + 1;
   }
-  const u32 expected = w.v(p->src[0].index)[exec ? __builtin_ctzll(exec) : 0] + 1;
-  if (++b.arrived >= expected) {
-    b.arrived = 0;
-    ++b.round;
+  if (++r.arrived >= gws_value(w, p) + 1) {
+    r.arrived = 0;
+    ++r.round;
     return p + 1;
   }
-  w.gws_wait = b.round + 1;
+  w.gws_wait = r.round + 1;
   return stop(w, WaveStatus::kSleeping, p);
+}
+const Inst* gws_signal(WaveView& w, const Inst* p) {
+  const std::lock_guard lock(w.group->dispatch->gws_mutex);
+  gws_resource(w, p).count += p->op == Op::ds_gws_sema_br ? gws_value(w, p) : 1;
+  return p + 1;
+}
+const Inst* gws_wait(WaveView& w, const Inst* p) {
+  const std::lock_guard lock(w.group->dispatch->gws_mutex);
+  GwsResource& r = gws_resource(w, p);
+  const bool released = w.gws_wait && r.releases != w.gws_wait - 1;
+  if (!released && r.count == 0) {
+    if (!w.gws_wait) w.gws_wait = r.releases + 1;
+    return stop(w, WaveStatus::kSleeping, p);
+  }
+  if (!released) --r.count;
+  w.gws_wait = 0;
+  return p + 1;
+}
+const Inst* gws_release(WaveView& w, const Inst* p) {
+  const std::lock_guard lock(w.group->dispatch->gws_mutex);
+  ++gws_resource(w, p).releases;
+  return p + 1;
 }
 
 using Map = std::unordered_map<Op, ExecFn>;
@@ -250,6 +275,9 @@ Map make_map() {
   m[Op::s_setvskip] = skip_vector;
   m[Op::ds_gws_init] = gws_init;
   m[Op::ds_gws_barrier] = gws_barrier;
+  m[Op::ds_gws_sema_v] = m[Op::ds_gws_sema_br] = gws_signal;
+  m[Op::ds_gws_sema_p] = gws_wait;
+  m[Op::ds_gws_sema_release_all] = gws_release;
   return m;
 }
 

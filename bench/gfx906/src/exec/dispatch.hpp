@@ -10,8 +10,11 @@
 
 namespace gfx906 {
 
-struct GwsBarrier {
-  uint32_t expected = 0, arrived = 0, round = 0;
+// A resource of the global wave sync: a barrier or a semaphore, as its instructions use it.
+struct GwsResource {
+  uint32_t arrived = 0, round = 0;
+  uint32_t count = 0;     // of the semaphore
+  uint32_t releases = 0;  // times that all who wait for it were let go
 };
 
 struct DispatchState {
@@ -35,7 +38,7 @@ struct DispatchState {
   bool stopping = false;
   std::condition_variable finished;
 
-  std::array<GwsBarrier, 64> gws{};
+  std::array<GwsResource, 64> gws{};
   std::mutex gws_mutex;
 };
 

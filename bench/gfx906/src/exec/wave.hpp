@@ -58,7 +58,7 @@ struct alignas(64) WaveView {
   volatile bool running = false;  // a host thread is inside its run loop
   bool gpr_idx = false;           // s_set_gpr_idx_on is in force
   uint32_t index = 0;             // in its group
-  uint32_t gws_wait = 0;          // round + 1 of the dispatch-wide barrier it waits at
+  uint32_t gws_wait = 0;          // round or releases + 1 of the global wave sync it waits for
   const Inst* ip = nullptr;       // where to go on
   const Program* program = nullptr;
   GroupState* group = nullptr;

@@ -103,4 +103,12 @@ T atomic_memory(Atomic op, void* at, T data, T cmp) {
 u64 announce(WaveView& w, const Inst& i, Space space, bool load, bool store, bool atomic,
              bool returns, u32 bytes, u64 lanes, const u64* addr);
 
+// TFE: the register after the data tells which part of a sparse resource was missing. Nothing ever
+// is.
+LANE_INLINE void clear_status(WaveView& w, const Inst& i) {
+  if (i.dst.kind != OperandKind::kVgpr) return;
+  u32* status = dst_lanes(w, i) + 64 * (i.dst.width - 1);
+  for (u64 rest = w.exec(); rest; rest &= rest - 1) status[__builtin_ctzll(rest)] = 0;
+}
+
 }  // namespace gfx906::GFX906_LANES_NS

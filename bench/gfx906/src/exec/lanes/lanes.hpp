@@ -274,5 +274,6 @@ void add_packed(Table& t);
 void add_special(Table& t);
 void add_lds(Table& t);
 void add_memory(Table& t);
+void add_formats(Table& t);
 
 }  // namespace gfx906::GFX906_LANES_NS

@@ -1,5 +1,6 @@
 // Vector memory: global, flat, scratch and buffer accesses and atomics.
 #include "exec/lanes/access.hpp"
+#include "exec/lanes/buffer.hpp"
 #include "exec/lanes/lanes.hpp"
 #include "exec/scalar_read.hpp"
 
@@ -75,9 +76,12 @@ void observe(WaveView& w, const Inst& i, const MemOp& m, Places& at) {
   constexpr Space kSpaces[3] = {Space::kGlobal, Space::kLds, Space::kScratch};
   for (int s = 0; s < 3; ++s) {
     if (!parts[s]) continue;
-    alignas(64) u64 shown[64];
-    for (int l = 0; l < 64; ++l) {
-      shown[l] = s == 2 ? reinterpret_cast<u64>(scratch_byte(w, l, w.addr[l], 0)) : w.addr[l];
+    alignas(64) u64 host[64];
+    const u64* shown = w.addr;
+    if (s == 2) {
+      for (int l = 0; l < 64; ++l)
+        host[l] = reinterpret_cast<u64>(scratch_byte(w, l, w.addr[l], 0));
+      shown = host;
     }
     const u64 go =
         announce(w, i, kSpaces[s], m.load, m.store, atomic, returns, m.bytes, parts[s], shown);
@@ -205,6 +209,7 @@ const Inst* perform(WaveView& w, const Inst* p, const MemOp& m, Places& at) {
   } else {
     do_store(w, i, m, at);
   }
+  if (i.tfe && m.load) clear_status(w, i);
   return p + 1;
 }
 
@@ -311,65 +316,26 @@ const Inst* scratch_any(WaveView& w, const Inst* p) {
   return perform(w, p, mem_op(i.info->opcode), at);
 }
 
-// A buffer resource, as its four words say.
-struct Resource {
-  u64 base;
-  u32 stride, records, element, index_stride;
-  bool swizzle, add_tid;
-  explicit Resource(const u32* r) {
-    base = r[0] | static_cast<u64>(r[1] & 0xffff) << 32;
-    stride = r[1] >> 16 & 0x3fff;
-    swizzle = r[1] >> 31;
-    records = r[2];
-    element = 2u << (r[3] >> 19 & 3);
-    index_stride = 8u << (r[3] >> 21 & 3);
-    add_tid = r[3] >> 23 & 1;
-    if (add_tid) stride |= (r[3] >> 15 & 15) << 14;  // the data format field extends the stride
-  }
-};
-
-LANE_INLINE u64 buffer_offset(const Resource& r, u64 index, u64 offset) {
-  if (!r.swizzle) return index * r.stride + offset;
-  const u64 row = index / r.index_stride, column = index % r.index_stride;
-  return (row * r.stride + offset / r.element * r.element) * r.index_stride + column * r.element +
-         offset % r.element;
-}
-
 const Inst* buffer_any(WaveView& w, const Inst* p) {
   const Inst& i = *p;
   const MemOp m = mem_op(i.info->opcode);
   const Resource r(w.sgpr + i.src[3].index);
-  const u32 soffset = i.soffset.kind == OperandKind::kSgpr ? w.sgpr[i.soffset.index]
-                                                           : static_cast<u32>(i.constant[2]);
-  const u64 exec = w.exec();
-  const u32* first = i.src[0].kind == OperandKind::kVgpr ? w.v(i.src[0].index) : nullptr;
-  const u32* index = i.idxen ? first : nullptr;
-  const u32* offset = i.offen ? (i.idxen ? first + 64 : first) : nullptr;
+  const u32 soffset = buffer_soffset(w, i);
+  Places at;
+  at.lanes = w.exec();
   // The wave's own scratch, addressed through its resource: swizzled by dwords over the 64 lanes.
   const u64 low = reinterpret_cast<u64>(w.scratch);
   const bool scratch = r.swizzle && r.add_tid && w.scratch && r.base + soffset >= low &&
                        r.base + soffset <= low + w.scratch_size;
-  Places at;
-  at.lanes = exec;
   if (scratch) {
-    at.scratch = exec;
+    at.scratch = at.lanes;
+    const u32* offset = i.offen ? w.v(i.src[0].index) + (i.idxen ? 64 : 0) : nullptr;
     const u64 bias = (r.base + soffset - low) / 64;
     for (int l = 0; l < 64; ++l)
       w.addr[l] = bias + ((offset ? offset[l] : 0) + static_cast<u32>(i.imm));
-    return perform(w, p, m, at);
+  } else {
+    at.zero = buffer_addresses(w, i, r, m.bytes) & at.lanes;
   }
-  u64 zero = 0;
-  for (int l = 0; l < 64; ++l) {
-    const u64 n = (index ? index[l] : 0) + (r.add_tid ? static_cast<u64>(l) : 0);
-    const u64 o = (offset ? offset[l] : 0) + static_cast<u32>(i.imm);
-    const u64 b = buffer_offset(r, n, o);
-    w.addr[l] = r.base + soffset + b;
-    const bool structured = r.stride != 0 && (i.idxen || r.add_tid);
-    const bool outside = structured ? n >= r.records || (!r.swizzle && o + m.bytes > r.stride)
-                                    : o + soffset + m.bytes > r.records;
-    zero |= static_cast<u64>(outside) << l;
-  }
-  at.zero = zero & exec;
   return perform(w, p, m, at);
 }
 

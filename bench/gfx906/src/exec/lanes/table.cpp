@@ -18,6 +18,7 @@ struct Filled : Table {
     add_special(*this);
     add_lds(*this);
     add_memory(*this);
+    add_formats(*this);
   }
 };
 const Table& table() {
