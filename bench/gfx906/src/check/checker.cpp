@@ -1,12 +1,12 @@
 #include "check/checker.hpp"
 
-#include "check/group_check.hpp"
-
 namespace gfx906::check {
 
 namespace {
 std::atomic<uint64_t> next_serial{1};
 }
+
+thread_local constinit Checker::Last Checker::last_;
 
 Checker::Checker() : serial_(next_serial++) {}
 Checker::~Checker() = default;
@@ -16,7 +16,9 @@ void Checker::on_dispatch_begin(const Dispatch& d) {
   made->dispatch = &d;
   uint64_t groups = 1;
   for (size_t i = 0; i < 3; ++i) groups *= (d.grid[i] - 1) / d.block[i] + 1;
-  made->races = std::make_unique<GlobalRaces>(groups);
+  made->races = std::make_unique<GlobalRaces>(pages_, groups);
+  made->facts = &facts_;
+  made->alignment = alignment;
   made->served = d.hostcall_buffer || d.printf_buffer || d.multigrid_sync > 1 || d.heap ||
                  d.default_queue || d.queue;
   const std::lock_guard lock(mutex_);
@@ -62,17 +64,10 @@ void Checker::on_group_end(const Dispatch& d, const GroupId& id) {
   idle_.push_back(g);
 }
 
-// The group's state; a thread mostly asks for the one it asked for before.
-GroupCheck* Checker::group(const Dispatch& d, uint64_t linear) {
-  thread_local uint64_t owner = 0;
-  thread_local GroupCheck* last = nullptr;
-  if (owner == serial_ && last->dispatch.load(std::memory_order_relaxed) == &d &&
-      last->linear.load(std::memory_order_relaxed) == linear)
-    return last;
+GroupCheck* Checker::find_group(const Dispatch& d, uint64_t linear) {
   const std::lock_guard lock(mutex_);
-  owner = serial_;
-  last = groups_[&d][linear];
-  return last;
+  last_ = {serial_, groups_[&d][linear]};
+  return last_.group;
 }
 
 void Checker::on_instruction(const InstEvent& e) {

@@ -8,14 +8,12 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "check/group_check.hpp"
 #include "check/memory_map.hpp"
 #include "check/report.hpp"
 #include "machine.hpp"
 
 namespace gfx906::check {
-
-struct DispatchCheck;
-class GroupCheck;
 
 class Checker : public Observer {
  public:
@@ -29,6 +27,8 @@ class Checker : public Observer {
   void freed(uint64_t base) { memory_.release(base); }
   void written(uint64_t base, uint64_t bytes) { memory_.write(base, bytes); }
   Reports& reports() { return reports_; }
+  // Which alignment plain accesses need; set before the first dispatch.
+  Alignment alignment = Alignment::kUnaligned;
 
   void on_dispatch_begin(const Dispatch& d) override;
   void on_dispatch_end(const Dispatch& d, const Status& s) override;
@@ -42,11 +42,27 @@ class Checker : public Observer {
   void on_barrier_release(const Dispatch& d, const GroupId& g) override;
 
  private:
-  GroupCheck* group(const Dispatch& d, uint64_t linear);
+  // The group's state; a thread mostly asks for the one it asked for before.
+  GroupCheck* group(const Dispatch& d, uint64_t linear) {
+    Last& last = last_;
+    if (last.serial == serial_ && last.group->dispatch.load(std::memory_order_relaxed) == &d &&
+        last.group->linear.load(std::memory_order_relaxed) == linear)
+      return last.group;
+    return find_group(d, linear);
+  }
+  GroupCheck* find_group(const Dispatch& d, uint64_t linear);
+
+  struct Last {
+    uint64_t serial = 0;
+    GroupCheck* group = nullptr;
+  };
+  static thread_local constinit Last last_;
 
   const uint64_t serial_;  // which checker a thread remembers a group of
   Reports reports_;
   MemoryMap memory_;
+  FactBook facts_;
+  RacePages pages_;
   std::mutex mutex_;
   std::unordered_map<const Dispatch*, std::unique_ptr<DispatchCheck>> dispatches_;
   std::unordered_map<const Dispatch*, std::unordered_map<uint64_t, GroupCheck*>> groups_;

@@ -95,6 +95,30 @@ void memory(Facts& f, const Inst& i, std::string_view name) {
   const bool stores = !f.load || name.find("atomic") != name.npos;
   const bool buffer = i.format == Format::MUBUF || i.format == Format::MTBUF;
   f.wide_store = stores && i.src[1].width > 2 && !(buffer && i.soffset.is_sgpr());
+  if (f.wide_store) f.store_data = {i.src[1].index, i.src[1].width, true};
+}
+
+void mark(Facts& f, const Registers& r) {
+  for (uint32_t n = r.first; n < uint32_t{r.first} + r.count; ++n) {
+    if (r.vector && n < 256) f.vectors[n / 64] |= uint64_t{1} << (n % 64);
+    if (!r.vector && n < 192) f.scalars[n / 64] |= uint64_t{1} << (n % 64);
+  }
+}
+
+// What follows from the rest.
+void summarise(Facts& f, const Inst& i) {
+  for (int k = 0; k < f.read_count; ++k) mark(f, f.reads[k]);
+  for (int k = 0; k < f.write_count; ++k) {
+    const Registers& r = f.writes[k];
+    mark(f, r);
+    f.writes_m0 |= f.salu && !r.vector && r.first <= kM0 && kM0 < r.first + r.count;
+  }
+  bool scalar_read = false, status_read = false;
+  for (int k = 0; k < f.read_count; ++k) scalar_read |= !f.reads[k].vector;
+  for (const Operand& o : i.src) status_read |= o.kind == OperandKind::kStatus;
+  f.sensitive = (f.vmem && scalar_read) || f.dpp || f.div_fmas || f.lane_select ||
+                (f.valu && status_read) || f.needs_m0 || f.hwreg_read >= 0 || f.hwreg_write >= 0;
+  f.special = f.vmem || f.ds || f.smem || i.op == Op::s_waitcnt;
 }
 
 }  // namespace
@@ -121,6 +145,7 @@ Facts facts_of(const Inst& i) {
     default:
       memory(f, i, name);
   }
+  summarise(f, i);
   return f;
 }
 
@@ -129,6 +154,13 @@ std::vector<Facts> facts_of(const Program& p) {
   all.reserve(p.insts().size());
   for (const Inst& i : p.insts()) all.push_back(facts_of(i));
   return all;
+}
+
+const std::vector<Facts>& FactBook::of(const Program& p) {
+  const std::lock_guard lock(mutex_);
+  auto& made = pages_[p.serial()];
+  if (!made) made = std::make_unique<std::vector<Facts>>(facts_of(p));
+  return *made;
 }
 
 }  // namespace gfx906::check

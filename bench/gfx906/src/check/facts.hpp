@@ -4,6 +4,9 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
 #include <vector>
 
 #include "decode/inst.hpp"
@@ -35,11 +38,28 @@ struct Facts {
   bool jump = false;         // to another function
   int8_t hwreg_read = -1, hwreg_write = -1;
   uint16_t states = 1;       // wait states that it gives
+  Registers store_data;      // of a wide store
+  bool sensitive = false;    // some instruction before it may be too near
+  bool special = false;      // more to do than for a plain vector or scalar operation
+  bool writes_m0 = false;    // by the scalar unit
+  // Registers read or written, a bit each.
+  std::array<uint64_t, 4> vectors{};
+  std::array<uint64_t, 3> scalars{};
 };
 
 Facts facts_of(const Inst& i);
 
 // The facts of a whole function, by the index of the instruction.
 std::vector<Facts> facts_of(const Program& p);
+
+// The facts of each program seen, worked out once. Thread-safe.
+class FactBook {
+ public:
+  const std::vector<Facts>& of(const Program& p);
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<uint64_t, std::unique_ptr<std::vector<Facts>>> pages_;  // by Program::serial
+};
 
 }  // namespace gfx906::check

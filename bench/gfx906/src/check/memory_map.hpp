@@ -3,6 +3,7 @@
 // again.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -26,25 +27,38 @@ class Region {
   bool holds(uint64_t address, uint64_t n) const {
     return address >= base_ && address - base_ <= bytes_ && n <= bytes_ - (address - base_);
   }
+  // All of it has been written: the ranges need not be looked at.
+  bool complete() const { return left_.load(std::memory_order_relaxed) == 0; }
   // Ranges must lie inside. Thread-safe.
-  void write(uint64_t address, uint64_t n);
+  void write(uint64_t address, uint64_t n) {
+    if (!complete()) write_part(address, n);
+  }
   bool any_written(uint64_t address, uint64_t n) const;  // one of the n bytes
   bool all_written(uint64_t address, uint64_t n) const;
 
  private:
   static constexpr uint64_t kPage = 4096;
+  void write_part(uint64_t address, uint64_t n);
+  uint64_t pages() const { return (bytes_ + kPage - 1) / kPage; }
+  void look_for_full(size_t page);
   // Calls f(bits, mask) for each 64 bytes of the range until it returns true.
   template <class F>
   bool each_word(uint64_t address, uint64_t n, F&& f) const;
   std::atomic<uint64_t>* page_for_write(size_t page);
   uint64_t base_, bytes_;
-  bool written_;
-  std::unique_ptr<std::atomic<std::atomic<uint64_t>*>[]> pages_;  // nullptr: nothing written
+  std::atomic<uint64_t> left_;  // pages not yet full
+  // A bit per byte of each page, then one word that says that it has been counted as full. nullptr:
+  // nothing written; full_page(): everything, at once.
+  std::unique_ptr<std::atomic<std::atomic<uint64_t>*>[]> pages_;
 };
 
 class MemoryMap {
  public:
-  static constexpr uint64_t kNear = 1 << 16;  // bytes around an allocation that are called its own
+  // Bytes around an allocation that are called its own: whoever makes the allocations leaves them
+  // free. A multiple of 64 KiB.
+  static uint64_t red_zone(uint64_t bytes) {
+    return std::clamp<uint64_t>(bytes / 4, 1 << 16, 1 << 24) & ~uint64_t{0xffff};
+  }
 
   void allocate(uint64_t base, uint64_t bytes, bool written);
   void release(uint64_t base);

@@ -1,13 +1,18 @@
 #include "decode/program.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 #include "exec/bind.hpp"
 
 namespace gfx906 {
 
+namespace {
+std::atomic<uint64_t> next_serial{1};
+}
+
 Program::Program(CodeObject& owner, std::string name, uint64_t base, uint64_t bytes)
-    : owner_(&owner), name_(std::move(name)), base_(base), bytes_(bytes) {
+    : owner_(&owner), name_(std::move(name)), serial_(next_serial++), base_(base), bytes_(bytes) {
   const auto* words = reinterpret_cast<const uint32_t*>(base);
   const auto count = static_cast<uint32_t>(bytes / 4);
   index_of_word_.assign(count, ~0u);

@@ -23,6 +23,7 @@ class Program {
 
   const std::string& name() const { return name_; }
   CodeObject& owner() const { return *owner_; }
+  uint64_t serial() const { return serial_; }  // of this process; never that of another program
   uint64_t base() const { return base_; }
   uint64_t size() const { return bytes_; }
   const std::vector<Inst>& insts() const {
@@ -43,7 +44,7 @@ class Program {
 
   CodeObject* owner_;
   std::string name_;
-  uint64_t base_, bytes_;
+  uint64_t serial_, base_, bytes_;
   uint32_t max_vgpr_ = 0;
   std::vector<Inst> insts_;
   std::vector<uint32_t> index_of_word_;  // ~0: not a start

@@ -111,12 +111,25 @@ void finish_check() {
   _exit(kFaultsFoundStatus);
 }
 
+void set_alignment(const char* setting) {
+  const std::string text = setting ? setting : "";
+  if (text == "dword") {
+    checker->alignment = check::Alignment::kDword;
+  } else if (text == "natural") {
+    checker->alignment = check::Alignment::kNatural;
+  } else if (!text.empty() && text != "unaligned") {
+    complain("GFX906_SIM_ALIGNMENT is unaligned, dword or natural, not '" + text + "'");
+  }
+}
+
 }  // namespace
 
 void install_checker(Tools& into, const char* setting) {
   checker = new check::Checker;
   json_file = new std::string(std::string(setting) == "1" ? "" : setting);
   checker->reports().to_stderr = true;
+  into.red_zone = [](size_t bytes) -> size_t { return check::MemoryMap::red_zone(bytes); };
+  set_alignment(std::getenv("GFX906_SIM_ALIGNMENT"));
   into.memory = new CheckMemory(*checker, into.memory);
   into.observer = into.observer ? static_cast<Observer*>(new Both(*checker, *into.observer))
                                 : checker;

@@ -25,6 +25,8 @@ class MemoryListener {
 struct Tools {
   Observer* observer = nullptr;      // passed to every Executor::run
   MemoryListener* memory = nullptr;
+  // Bytes (of whole pages) to be left free around an allocation of this size; nullptr: none.
+  size_t (*red_zone)(size_t bytes) = nullptr;
   // Seconds the last dispatch of this thread would take on the card, or a negative number when unknown: the
   // timeline (trace, event times) uses it instead of the host's own time.
   double (*estimate)(const Dispatch&) = nullptr;

@@ -12,6 +12,23 @@ namespace {
 constexpr size_t kPage = 4096;
 size_t rounded(size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
+// Zeroed memory with `zone` bytes of address space around it; nullptr when there is no room.
+void* map_pages(size_t bytes, size_t zone) {
+  const size_t all = rounded(bytes) + 2 * zone;
+  void* low = mmap(nullptr, all, zone ? PROT_NONE : PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (low == MAP_FAILED) return nullptr;
+  void* base = static_cast<uint8_t*>(low) + zone;
+  if (zone && mprotect(base, rounded(bytes), PROT_READ | PROT_WRITE) != 0) {
+    munmap(low, all);
+    return nullptr;
+  }
+  return base;
+}
+void unmap_pages(void* base, size_t bytes, size_t zone) {
+  munmap(static_cast<uint8_t*>(base) - zone, rounded(bytes) + 2 * zone);
+}
+
 bool on_card(MemoryKind kind) { return kind == MemoryKind::kDevice || kind == MemoryKind::kVirtual; }
 
 }  // namespace
@@ -32,13 +49,14 @@ void* AddressMap::allocate(size_t bytes, MemoryKind kind, int card, unsigned fla
       used += rounded(bytes);
     }
   }
-  void* base = mmap(nullptr, rounded(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  const size_t zone = tools().red_zone ? tools().red_zone(bytes) : 0;
+  void* base = map_pages(bytes, zone);
   std::unique_lock lock(mutex_);
-  if (base == MAP_FAILED) {
+  if (base == nullptr) {
     if (on_card(kind)) used_[card] -= rounded(bytes);
     return nullptr;
   }
-  Allocation a{reinterpret_cast<uintptr_t>(base), bytes, kind, card, flags, next_id_++, pool};
+  Allocation a{reinterpret_cast<uintptr_t>(base), bytes, kind, card, flags, next_id_++, pool, zone};
   by_base_[a.base] = a;
   lock.unlock();
   if (tools().memory) tools().memory->on_allocate(a.base, bytes, kind, card);
@@ -55,7 +73,7 @@ bool AddressMap::record(void* base, size_t bytes, MemoryKind kind, int card, uns
       const Allocation& before = std::prev(next)->second;
       if (before.base + before.size > start) return false;
     }
-    by_base_[start] = Allocation{start, bytes, kind, card, flags, next_id_++, nullptr};
+    by_base_[start] = Allocation{start, bytes, kind, card, flags, next_id_++, nullptr, 0};
     if (on_card(kind)) used_[card] += rounded(bytes);
   }
   if (tools().memory) tools().memory->on_allocate(start, bytes, kind, card);
@@ -73,7 +91,7 @@ bool AddressMap::release(void* base) {
     if (on_card(a.kind)) used_[a.card] -= rounded(a.size);
   }
   if (tools().memory) tools().memory->on_free(a.base, a.size);
-  if (a.mapped() && a.kind != MemoryKind::kVirtual) munmap(base, rounded(a.size));
+  if (a.mapped() && a.kind != MemoryKind::kVirtual) unmap_pages(base, a.size, a.zone);
   return true;
 }
 
