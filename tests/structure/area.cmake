@@ -13,3 +13,14 @@ if(CMAKE_NM AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND NOT VELOCE_SAN
     add_dependencies(${target} veloce-compiled)
   endforeach()
 endif()
+# A level is chosen only where the processor has all that its units may use.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  foreach(level avx2 avx512)
+    get_source_file_property(level_options ${PROJECT_SOURCE_DIR}/models/common/cpu_${level}.cpp DIRECTORY ${PROJECT_SOURCE_DIR}/models
+                             COMPILE_OPTIONS)
+    add_test(NAME structure/isa_flags_${level}
+      COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/isa_flags.py ${CMAKE_CXX_COMPILER}
+              ${PROJECT_SOURCE_DIR}/include/veloce/cpu/isa.hpp -- ${level_options})
+    set_tests_properties(structure/isa_flags_${level} PROPERTIES LABELS structure)
+  endforeach()
+endif()
