@@ -9,4 +9,12 @@ if(TARGET veloce-serve-lib)
   add_test(NAME serve/http COMMAND ${CMAKE_CURRENT_LIST_DIR}/run_http_tests.sh ${CMAKE_BINARY_DIR})
   set_tests_properties(serve/http PROPERTIES LABELS serve TIMEOUT 1200 SKIP_RETURN_CODE 77
     ENVIRONMENT "VELOCE_SOURCE_DIR=${PROJECT_SOURCE_DIR};VELOCE_BINARY_DIR=${PROJECT_BINARY_DIR}")
+  # Mutated requests: a few hundred here; fuzz/run.py says how to run more. Sanitizers take their share of memory.
+  find_package(Python3 COMPONENTS Interpreter REQUIRED)
+  set(fuzz_bounds --runs 400 --memory 400)
+  if(VELOCE_SANITIZE)
+    set(fuzz_bounds --runs 200 --memory 2000)
+  endif()
+  add_test(NAME serve/fuzz COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/fuzz/run.py ${CMAKE_BINARY_DIR} ${fuzz_bounds})
+  set_tests_properties(serve/fuzz PROPERTIES LABELS serve TIMEOUT 600)
 endif()
