@@ -103,6 +103,13 @@ T atomic_memory(Atomic op, void* at, T data, T cmp) {
 u64 announce(WaveView& w, const Inst& i, Space space, bool load, bool store, bool atomic,
              bool returns, u32 bytes, u64 lanes, const u64* addr);
 
+// A loaded value in its register: whole (0), in the low half (1) or the high half (2). The other
+// half becomes 0: with ECC on its registers, as these cards have it, the chip cannot keep part of
+// one that memory writes.
+LANE_INLINE u32 place_half(u32 x, int half) {
+  return half == 0 ? x : half == 1 ? x & 0xffff : x << 16;
+}
+
 // TFE: the register after the data tells which part of a sparse resource was missing. Nothing ever
 // is.
 LANE_INLINE void clear_status(WaveView& w, const Inst& i) {

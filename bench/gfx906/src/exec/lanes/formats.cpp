@@ -192,7 +192,7 @@ void write_registers(u32* data, int l, const u32* values, const FormatOp& op, u3
         is_integer(number) ? values[k] & 0xffff : float_to_half(std::bit_cast<float>(values[k]));
   }
   if (op.high) {
-    data[l] = (data[l] & 0xffff) | half[0] << 16;
+    data[l] = place_half(half[0], 2);
     return;
   }
   for (u32 k = 0; k < op.count; k += 2)

@@ -73,7 +73,7 @@ const Inst* read_wide(WaveView& w, const Inst* p) {
   return p + 1;
 }
 
-// kHalf: 0 whole register, 1 low half, 2 high half (the other is kept).
+// kHalf: 0 whole register, 1 low half, 2 high half.
 template <class T, int kHalf>
 const Inst* read_narrow(WaveView& w, const Inst* p) {
   const Inst& i = *p;
@@ -86,10 +86,7 @@ const Inst* read_narrow(WaveView& w, const Inst* p) {
     const int l = __builtin_ctzll(m);
     T v = 0;
     if (go >> l & 1) __builtin_memcpy(&v, w.lds + at[l], sizeof(T));
-    const u32 x = static_cast<u32>(static_cast<i32>(v));
-    d[l] = kHalf == 0   ? x
-           : kHalf == 1 ? (d[l] & 0xffff0000u) | (x & 0xffff)
-                        : (d[l] & 0xffff) | x << 16;
+    d[l] = place_half(static_cast<u32>(static_cast<i32>(v)), kHalf);
   }
   return p + 1;
 }

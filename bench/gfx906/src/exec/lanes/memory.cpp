@@ -113,9 +113,6 @@ LANE_INLINE u32 widen(const u8* v, const MemOp& m) {
   }
   return x;
 }
-LANE_INLINE void set_narrow(u32& d, u32 x, int half) {
-  d = half == 0 ? x : half == 1 ? (d & 0xffff0000u) | (x & 0xffff) : (d & 0xffff) | x << 16;
-}
 
 void do_load(WaveView& w, const Inst& i, const MemOp& m, const Places& at) {
   u32* d = dst_lanes(w, i);
@@ -131,7 +128,7 @@ void do_load(WaveView& w, const Inst& i, const MemOp& m, const Places& at) {
       }
     }
     if (m.bytes < 4) {
-      set_narrow(d[l], widen(v, m), m.half);
+      d[l] = place_half(widen(v, m), m.half);
     } else {
       for (u32 k = 0; k < m.bytes / 4; ++k)
         __builtin_memcpy(&d[64 * k + static_cast<u32>(l)], v + 4 * k, 4);
