@@ -128,7 +128,7 @@ class SchemaCompiler {
     for (const char* key : {"$ref", "allOf", "anyOf", "oneOf"})
       combinators += member(schema, key) != nullptr;
     if (combinators == 0) return flat(schema, path);
-    if (combinators == 1 && !has_own_keywords(schema)) {
+    if (combinators == 1 && !has_own_keywords(schema) && !SchemaMerger::is_exclusive_choice(schema)) {
       if (const Json* ref = member(schema, "$ref")) return reference(*ref, path);
       for (const char* key : {"anyOf", "oneOf"}) {
         const Json* list = member(schema, key);
@@ -137,6 +137,8 @@ class SchemaCompiler {
           return fail(path, std::string("'") + key + "' must be a list of schemas, not empty"),
                  std::nullopt;
         }
+        if (std::string_view(key) == "oneOf") status_ = merger_.check_one_of(*list, path);
+        if (!status_.ok()) return std::nullopt;
         std::vector<std::string> branches;
         for (std::size_t i = 0; i < list->size(); ++i) {
           if (Term term = visit((*list)[i], path + "/" + key + "/" + std::to_string(i)))

@@ -1,8 +1,9 @@
 // Brings a schema into alternatives without $ref, allOf, anyOf and oneOf at their top: `allOf`, and
 // keywords that stand beside a reference or alternatives, are merged keyword by keyword so that the
 // result accepts what all parts accept. A combination that can't be merged exactly is an error that
-// names the keyword. oneOf is read as anyOf: that exactly one branch matches can't be enforced
-// while writing, and where branches exclude each other it makes no difference.
+// names the keyword. oneOf is anyOf where its branches exclude each other (json_schema_disjoint.hpp),
+// or where each asks for one property (then without the others'); other oneOfs are errors: that
+// exactly one branch matches can't be enforced while writing.
 #pragma once
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include <nlohmann/json.hpp>
 
 #include "veloce/core/status.hpp"
+#include "veloce/text/json_schema_disjoint.hpp"
 
 namespace veloce::text::schema {
 
@@ -109,6 +111,17 @@ class SchemaMerger {
     return at;
   }
 
+  // Can a oneOf of these schemas, with nothing beside it, be written as their alternatives?
+  Status check_one_of(const Json& list, const std::string& path) {
+    work_ = 0;
+    [[maybe_unused]] const auto unused = expand_one_of({Json::object()}, list, path, 0);
+    return std::exchange(status_, Status());
+  }
+  static bool is_exclusive_choice(const Json& schema) {
+    const Json* one = member(schema, "oneOf");
+    return one && one->is_array() && requires_one_each(*one);
+  }
+
   // The alternatives of `schema`, none with combinators at its top; none at all: nothing is valid.
   Result<std::vector<Json>> expand(const Json& schema, const std::string& path) {
     work_ = 0;
@@ -165,16 +178,63 @@ class SchemaMerger {
             combine(out, expand((*all)[i], path + "/allOf/" + std::to_string(i), depth + 1), path);
       }
     }
-    for (const char* name : {"anyOf", "oneOf"}) {
-      const Json* any = member(schema, name);
-      if (!any || !check_list(*any, path, name)) continue;
+    if (const Json* any = member(schema, "anyOf"); any && check_list(*any, path, "anyOf")) {
       std::vector<Json> branches;
       for (std::size_t i = 0; i < any->size() && status_.ok(); ++i) {
-        auto part = expand((*any)[i], path + "/" + name + "/" + std::to_string(i), depth + 1);
+        auto part = expand((*any)[i], path + "/anyOf/" + std::to_string(i), depth + 1);
         branches.insert(branches.end(), part.begin(), part.end());
       }
       out = combine(out, branches, path);
     }
+    if (const Json* one = member(schema, "oneOf"); one && check_list(*one, path, "oneOf"))
+      out = expand_one_of(out, *one, path, depth);
+    return out;
+  }
+
+  // `own` with each of the branches, no two of which may accept the same document then.
+  std::vector<Json> expand_one_of(const std::vector<Json>& own, const Json& list, const std::string& path, int depth) {
+    const Json one = requires_one_each(list) ? exclusive(list) : list;
+    std::vector<Json> out;
+    std::vector<std::size_t> branch_of;
+    for (std::size_t i = 0; i < one.size() && status_.ok(); ++i) {
+      auto part = combine(own, expand(one[i], path + "/oneOf/" + std::to_string(i), depth + 1), path);
+      out.insert(out.end(), part.begin(), part.end());
+      branch_of.resize(out.size(), i);
+    }
+    constexpr std::size_t kMostComparisons = 400000;
+    DisjointTest test([this](const Json& s) { return quietly_expanded(s); }, kMostComparisons);
+    for (std::size_t i = 0; i < out.size() && status_.ok(); ++i) {
+      for (std::size_t j = i + 1; j < out.size() && status_.ok(); ++j) {
+        if (branch_of[i] == branch_of[j] || test.disjoint(out[i], out[j])) continue;
+        status_ = Status(Code::kUnsupported,
+                         "schema: " + path + ": 'oneOf' can't be enforced: branches " + std::to_string(branch_of[i]) + " and " +
+                             std::to_string(branch_of[j]) +
+                             " may accept the same document; tell them apart by type or by a property with different "
+                             "'const' values, or use 'anyOf'");
+      }
+    }
+    return out;
+  }
+
+  // "Exactly one of these properties": each branch is {"required": [name]}.
+  static bool requires_one_each(const Json& list) {
+    return std::all_of(list.begin(), list.end(), [](const Json& branch) {
+      const Json* required = branch.is_object() && branch.size() == 1 ? member(branch, "required") : nullptr;
+      return required && required->is_array() && required->size() == 1 && (*required)[0].is_string();
+    });
+  }
+  static Json exclusive(const Json& list) {
+    Json out = list;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      for (std::size_t j = 0; j < list.size(); ++j)
+        if (i != j) out[i]["properties"][list[j]["required"][0].get<std::string>()] = false;
+    }
+    return out;
+  }
+
+  std::optional<std::vector<Json>> quietly_expanded(const Json& schema) {
+    std::vector<Json> out = expand(schema, "#", kDeepest / 2);
+    if (!status_.ok()) return status_ = Status(), std::nullopt;
     return out;
   }
 
