@@ -122,6 +122,7 @@ struct SymbolInfo {
 struct SourceLine {
   std::string file;
   uint32_t line = 0;
+  std::vector<SourceLine> inlined_at;  // of the calls it was inlined through, from the innermost
 };
 
 struct LoadOptions {

@@ -30,9 +30,12 @@ std::string quoted(const std::string& s) {
   return out + '"';
 }
 
+std::string text_of(const SourceLine& line) {
+  return line.file + ":" + std::to_string(line.line);
+}
 std::string source_of(const Program& program, uint64_t pc) {
   const auto line = program.owner().source_line(pc);
-  return line ? line->file + ":" + std::to_string(line->line) : std::string();
+  return line ? text_of(*line) : std::string();
 }
 
 }  // namespace
@@ -84,7 +87,10 @@ void Reports::add(FaultKind kind, const InstEvent& e, int lane, std::string deta
   f.kind = kind;
   f.kernel = e.dispatch->kernel->info().name;
   f.instruction = e.inst->info ? to_text(*e.inst, e.pc) : "unknown instruction";
-  f.source = source_of(*e.program, e.pc);
+  if (const auto line = e.program->owner().source_line(e.pc)) {
+    f.source = text_of(*line);
+    for (const SourceLine& call : line->inlined_at) f.inlined_at.push_back(text_of(call));
+  }
   f.detail = std::move(detail);
   f.code_offset = e.pc - e.program->base();
   f.function = e.program->name();
@@ -112,6 +118,7 @@ std::string describe(const Fault& f) {
   std::string t = std::string("check: ") + fault_name(f.kind) + ": " + f.detail + "\n";
   t += "    at " + f.instruction + "   (" + f.function + "+" + hex(f.code_offset) + ")";
   if (!f.source.empty()) t += "   " + f.source;
+  for (const std::string& call : f.inlined_at) t += "\n    inlined at " + call;
   t += "\n    kernel " + f.kernel + ", card " + std::to_string(f.card) + ", group " +
        std::to_string(f.group[0]) + "," + std::to_string(f.group[1]) + "," +
        std::to_string(f.group[2]) + ", wave " + std::to_string(f.wave);
@@ -134,13 +141,15 @@ std::string Reports::json() const {
   std::string t = "{\"faults\": [";
   const char* sep = "\n";
   for (const Fault& f : all()) {
+    std::string calls;
+    for (const std::string& call : f.inlined_at) calls += (calls.empty() ? "" : ", ") + quoted(call);
     t += sep;
     sep = ",\n";
     t += "  {\"kind\": " + quoted(fault_name(f.kind)) + ", \"kernel\": " + quoted(f.kernel) +
          ", \"function\": " + quoted(f.function) +
          ", \"offset\": " + std::to_string(f.code_offset) +
          ", \"instruction\": " + quoted(f.instruction) + ", \"source\": " + quoted(f.source) +
-         ", \"detail\": " + quoted(f.detail) + ", \"group\": [" + std::to_string(f.group[0]) +
+         ", \"inlined_at\": [" + calls + "], \"detail\": " + quoted(f.detail) + ", \"group\": [" + std::to_string(f.group[0]) +
          ", " + std::to_string(f.group[1]) + ", " + std::to_string(f.group[2]) +
          "], \"wave\": " + std::to_string(f.wave) + ", \"lane\": " + std::to_string(f.lane) +
          ", \"card\": " + std::to_string(f.card) + ", \"count\": " + std::to_string(f.count) + "}";

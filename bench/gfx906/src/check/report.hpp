@@ -31,6 +31,7 @@ struct Fault {
   std::string kernel;       // mangled name
   std::string instruction;  // disassembly
   std::string source;       // "file:line" or empty
+  std::vector<std::string> inlined_at;  // the same of the calls it was inlined through
   std::string detail;
   uint64_t code_offset = 0;  // of the instruction in its function
   std::string function;      // that holds the instruction: the kernel, or what it called

@@ -19,7 +19,7 @@ constexpr const char* kPlaceInRoot = "opt/gfx906-sim/lib";
 
 struct Options {
   int cards = 1;
-  bool check = false, verbose = false;
+  bool check = false, verbose = false, sample_only = false;
   std::string check_file, profile, trace, root;
   std::vector<std::string> program;
 };
@@ -40,6 +40,8 @@ std::string parse(const std::vector<std::string>& args, Options& options) {
       if (arg != "--check") options.check_file = arg.substr(8);
     } else if (arg == "--verbose") {
       options.verbose = true;
+    } else if (arg == "--sample-only") {
+      options.sample_only = true;
     } else if (text != nullptr || arg == "--cards") {
       if (++i == args.size()) return arg + " needs a value";
       if (text != nullptr) {
@@ -58,6 +60,8 @@ std::string parse(const std::vector<std::string>& args, Options& options) {
       return "unknown option '" + arg + "' of run";
     }
   }
+  if (options.sample_only && options.profile.empty()) return "--sample-only needs --profile";
+  if (options.sample_only && options.check) return "--sample-only and --check exclude each other";
   return options.program.empty() ? "run needs a program: gfx906-sim run [OPTIONS] -- PROGRAM [ARG...]" : "";
 }
 
@@ -103,6 +107,7 @@ void set_environment(const Options& options, const fs::path& libraries) {
   if (options.verbose) put("GFX906_SIM_VERBOSE", "1");
   // Absolute, since the program may change its folder before the files are written.
   if (!options.profile.empty()) put("GFX906_SIM_PROFILE", fs::absolute(options.profile).string());
+  if (options.sample_only) put("GFX906_SIM_SAMPLE_ONLY", "1");
   if (!options.trace.empty()) put("GFX906_SIM_TRACE", fs::absolute(options.trace).string());
 }
 

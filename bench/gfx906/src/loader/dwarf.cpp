@@ -1,76 +1,17 @@
 #include "loader/dwarf.hpp"
 
+#include "loader/dwarf_cursor.hpp"
+#include "loader/inlined.hpp"
+
 #include <elf.h>
 
 #include <algorithm>
 #include <cstring>
 
 namespace gfx906 {
-namespace {
 
-struct Cursor {
-  const uint8_t* p;
-  const uint8_t* end;
-  bool bad = false;
-  uint64_t u(int n) {
-    if (end - p < n) {
-      bad = true;
-      return 0;
-    }
-    uint64_t v = 0;
-    std::memcpy(&v, p, static_cast<size_t>(n));
-    p += n;
-    return v;
-  }
-  uint64_t uleb() {
-    uint64_t v = 0;
-    for (int shift = 0; p < end; shift += 7) {
-      const uint8_t b = *p++;
-      if (shift < 64) v |= static_cast<uint64_t>(b & 127) << shift;
-      if (!(b & 128)) return v;
-    }
-    bad = true;
-    return v;
-  }
-  int64_t sleb() {
-    int64_t v = 0;
-    for (int shift = 0; p < end;) {
-      const uint8_t b = *p++;
-      if (shift < 64) v |= static_cast<int64_t>(static_cast<uint64_t>(b & 127) << shift);
-      shift += 7;
-      if (!(b & 128)) return shift < 64 && (b & 64) ? v | static_cast<int64_t>(~0ull << shift) : v;
-    }
-    bad = true;
-    return v;
-  }
-  std::string str() {
-    const auto* z = static_cast<const uint8_t*>(std::memchr(p, 0, static_cast<size_t>(end - p)));
-    if (!z) {
-      bad = true;
-      return {};
-    }
-    std::string s(reinterpret_cast<const char*>(p), static_cast<size_t>(z - p));
-    p = z + 1;
-    return s;
-  }
-  void skip(uint64_t n) {
-    if (n > static_cast<uint64_t>(end - p)) {
-      bad = true;
-      p = end;
-    } else {
-      p += n;
-    }
-  }
-};
-
-using Bytes = std::span<const uint8_t>;
-
-struct Sections {
-  Bytes line, str, line_str;
-};
-
-Sections find_sections(Bytes elf) {
-  Sections out;
+DwarfSections find_dwarf_sections(Bytes elf) {
+  DwarfSections out;
   if (elf.size() < sizeof(Elf64_Ehdr)) return out;
   Elf64_Ehdr h;
   std::memcpy(&h, elf.data(), sizeof h);
@@ -92,12 +33,18 @@ Sections find_sections(Bytes elf) {
     if (s.sh_type == SHT_NOBITS || s.sh_name >= names.size()) continue;
     const char* t = reinterpret_cast<const char*>(names.data()) + s.sh_name;
     const std::string_view name(t, strnlen(t, names.size() - s.sh_name));
-    if (name == ".debug_line") out.line = bytes(s);
-    if (name == ".debug_str") out.str = bytes(s);
-    if (name == ".debug_line_str") out.line_str = bytes(s);
+    const std::pair<std::string_view, Bytes*> wanted[] = {
+        {".debug_line", &out.line},         {".debug_str", &out.str},
+        {".debug_line_str", &out.line_str}, {".debug_info", &out.info},
+        {".debug_abbrev", &out.abbrev},     {".debug_ranges", &out.ranges},
+        {".debug_rnglists", &out.rnglists}, {".debug_addr", &out.addr}};
+    for (const auto& [known, place] : wanted)
+      if (name == known) *place = bytes(s);
   }
   return out;
 }
+
+namespace {
 
 struct Entry {
   std::string path;
@@ -105,7 +52,7 @@ struct Entry {
 };
 
 // DWARF 5 describes its file entries by (content, form) pairs.
-std::vector<Entry> read_entries(Cursor& c, const Sections& s, bool dwarf64) {
+std::vector<Entry> read_entries(Cursor& c, const DwarfSections& s, bool dwarf64) {
   std::vector<std::pair<uint64_t, uint64_t>> format(c.u(1));
   for (auto& [content, form] : format) {
     content = c.uleb();
@@ -167,7 +114,8 @@ std::string join(const std::vector<Entry>& dirs, const Entry& e) {
   return dirs[e.dir].path + "/" + e.path;
 }
 
-void read_unit(Cursor c, bool dwarf64, const Sections& sections, LineTable& out) {
+void read_unit(Cursor c, uint64_t offset, bool dwarf64, const DwarfSections& sections,
+               LineTable& out) {
   const uint64_t version = c.u(2);
   if (version < 2 || version > 5) return;
   if (version >= 5) c.skip(2);  // address and segment sizes
@@ -198,6 +146,7 @@ void read_unit(Cursor c, bool dwarf64, const Sections& sections, LineTable& out)
   }
   const auto first_file = static_cast<uint32_t>(out.files.size());
   for (const Entry& f : files) out.files.push_back(join(dirs, f));
+  out.first_file[offset] = first_file;
 
   uint64_t address = 0, file = 1, line = 1;
   const auto emit = [&](bool end) {
@@ -259,14 +208,21 @@ std::optional<SourceLine> LineTable::find(uint64_t address) const {
   if (it == rows.begin()) return std::nullopt;
   --it;
   if (it->end || it->file >= files.size()) return std::nullopt;
-  return SourceLine{files[it->file], it->line};
+  SourceLine out{files[it->file], it->line, {}};
+  // From the innermost call outwards.
+  for (auto call = calls.rbegin(); call != calls.rend(); ++call) {
+    if (address < call->low || address >= call->high || call->file >= files.size()) continue;
+    out.inlined_at.push_back({files[call->file], call->line, {}});
+  }
+  return out;
 }
 
 LineTable read_line_table(std::span<const uint8_t> elf) {
   LineTable out;
-  const Sections s = find_sections(elf);
+  const DwarfSections s = find_dwarf_sections(elf);
   Cursor all{s.line.data(), s.line.data() + s.line.size()};
   while (all.p < all.end && !all.bad) {
+    const auto offset = static_cast<uint64_t>(all.p - s.line.data());
     uint64_t length = all.u(4);
     const bool dwarf64 = length == 0xffffffff;
     if (dwarf64) length = all.u(8);
@@ -274,12 +230,13 @@ LineTable read_line_table(std::span<const uint8_t> elf) {
     all.skip(length);
     if (all.bad) break;
     unit.end = all.p;
-    read_unit(unit, dwarf64, s, out);
+    read_unit(unit, offset, dwarf64, s, out);
   }
   std::stable_sort(out.rows.begin(), out.rows.end(),
                    [](const LineTable::Row& a, const LineTable::Row& b) {
                      return a.address < b.address || (a.address == b.address && a.end && !b.end);
                    });
+  out.calls = read_inlined_calls(s, out.first_file);
   return out;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +13,12 @@
 
 namespace gfx906 {
 
+// Code that a call was replaced by, and where the call stood.
+struct InlinedCall {
+  uint64_t low, high;  // addresses as linked
+  uint32_t file, line;
+};
+
 class LineTable {
  public:
   struct Row {
@@ -20,7 +27,9 @@ class LineTable {
     bool end;
   };
   std::vector<std::string> files;
+  std::map<uint64_t, uint32_t> first_file;  // of each unit, by its offset in the section
   std::vector<Row> rows;  // sorted by address
+  std::vector<InlinedCall> calls;  // a call inside another one comes after it
   std::optional<SourceLine> find(uint64_t address) const;
 };
 

@@ -46,9 +46,12 @@ Estimate estimate(const LaunchSample& s, const Parameters& p) {
   e.start = p.start_seconds;
   if (c.groups == 0) {
     e.seconds = p.floor_seconds;
+    e.graph_seconds = p.graph_floor_seconds;
     e.limit = "launch";
     return e;
   }
+  // The ramp is the way to memory and back; a kernel that reads none has no ramp.
+  if (c.vector_accesses == 0) e.start = 0;
   const double n = static_cast<double>(c.groups), total = static_cast<double>(s.total_groups);
   const double cus = std::max(1u, s.compute_units), hz = p.clock_hz;
   // The fullest compute unit and its fullest SIMD decide.
@@ -64,7 +67,8 @@ Estimate estimate(const LaunchSample& s, const Parameters& p) {
   e.vmem = simd(c.vmem_clocks);
   e.lds_issue = simd(c.lds_issue_clocks);
   e.lds = cu(c.lds_clocks);
-  e.l1 = cu(static_cast<double>(c.l1_clocks)) / p.l1_efficiency;
+  // L1 looks up lines, and takes one a clock from L2.
+  e.l1 = cu(static_cast<double>(std::max(c.l1_clocks, c.l1_fills))) / p.l1_efficiency;
 
   const double scale = total / n;
   e.l2_bytes = static_cast<double>(c.l2_lines) * kLine * scale;
@@ -91,6 +95,7 @@ Estimate estimate(const LaunchSample& s, const Parameters& p) {
   for (const double t : all) sum += std::pow(t / slowest, p.overlap_power);
   const double exec = slowest * std::pow(sum, 1 / p.overlap_power);
   e.seconds = std::max(p.floor_seconds, e.start + exec);
+  e.graph_seconds = std::max(p.graph_floor_seconds, e.start + exec);
 
   const double stall = c.vmem_stall + c.lgkm_stall + c.barrier_stall;
   const double all_stalls = stall / waves * waves_simd / hz;

@@ -27,7 +27,8 @@ struct Estimate {
   double lds = 0, l1 = 0, l2 = 0, hbm = 0, latency = 0;
   double dispatch = 0;     // starting the waves
   double start = 0;        // fixed part of a launch
-  double seconds = 0;      // the estimate
+  double seconds = 0;        // the estimate, for a launch in a stream
+  double graph_seconds = 0;  // and as a node of a graph
   const char* limit = "";  // "issue", "LDS", "L1", "L2", "HBM", "latency", "launch"
   double hbm_read_bytes = 0, hbm_write_bytes = 0, l2_bytes = 0;
   double waves_per_simd = 0;  // that are there, on the fullest compute unit

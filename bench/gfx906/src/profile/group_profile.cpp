@@ -16,6 +16,7 @@ void Counters::add(const Counters& o) {
   lds_accesses += o.lds_accesses, lds_conflict_clocks += o.lds_conflict_clocks;
   lds_clocks += o.lds_clocks;
   l1_clocks += o.l1_clocks, l1_lines += o.l1_lines, l1_hits += o.l1_hits;
+  l1_fills += o.l1_fills;
   vector_accesses += o.vector_accesses, access_lines += o.access_lines;
   access_bytes += o.access_bytes;
   l2_lines += o.l2_lines, l2_hits += o.l2_hits, l2_atomic_clocks += o.l2_atomic_clocks;
@@ -36,16 +37,16 @@ double GroupProfile::Queue::until_at_most(uint32_t left) const {
   return done[(issued - 1 - left) % done.size()];
 }
 
-GroupProfile::GroupProfile(const Parameters& p, BehindL1& behind, uint32_t index, uint32_t half,
-                           uint32_t run, uint32_t waves, uint64_t l1_bytes, uint64_t l2_bytes)
+GroupProfile::GroupProfile(const Parameters& p, BehindL1& behind, std::unique_ptr<UnitCaches> unit,
+                           uint32_t index, uint32_t half, uint32_t run, uint32_t waves,
+                           uint64_t l2_bytes)
     : p_(p),
       behind_(behind),
       index_(index),
       half_(half),
       run_(run),
-      l1_(l1_bytes, 4),
+      unit_(std::move(unit)),
       l2_share_(l2_bytes, 16),
-      scalar_(p.scalar_cache_bytes, 4),
       waves_(waves) {
   sum_.groups = 1;
   sum_.waves = waves;
@@ -93,7 +94,7 @@ void GroupProfile::count_vector(const MemAccess& m, uint32_t wave) {
   const bool scratch = m.space == Space::kScratch;
   // Scratch of different groups is different memory on the card, though not on the host.
   const uint64_t rename = 1ull << 58 | uint64_t{index_} << 32 | uint64_t{wave} << 24;
-  coalesce(m, scratch ? m.scratch_lo : 0, scratch ? rename : 0, lines_);
+  coalesce(m, scratch ? m.scratch_lo : 0, scratch ? rename : 0, p_.l1_lookups, lines_);
   now_.vector = true;
   now_.data_clocks += lines_.l1_clocks;
   ++sum_.vector_accesses;
@@ -115,13 +116,14 @@ void GroupProfile::count_vector(const MemAccess& m, uint32_t wave) {
   sum_.l1_lines += lines_.lines.size();
   for (const uint64_t line : lines_.lines) {
     // A line that the wave has already asked for comes once, however full the cache is.
-    const bool asked = waves_[wave].asked.touch(line), held = l1_.touch(line);
+    const bool asked = waves_[wave].asked.touch(line), held = unit_->l1.touch(line);
     if (asked || (held && !m.glc)) {
       ++sum_.l1_hits;
       now_.latency = std::max(now_.latency, p_.l1_latency);
       continue;
     }
     ++sum_.l2_lines;
+    ++sum_.l1_fills;
     const bool in_l2 = from_behind(line, wave);
     now_.latency = std::max(now_.latency, in_l2 ? p_.l2_latency : p_.hbm_latency);
   }
@@ -132,7 +134,7 @@ void GroupProfile::count_scalar(const MemAccess& m, uint32_t wave) {
   for (uint64_t line = m.addr[0] / kLine; line <= (m.addr[0] + std::max(m.bytes, 1u) - 1) / kLine;
        ++line) {
     ++sum_.scalar_loads;
-    if (scalar_.touch(line)) {
+    if (unit_->scalar.touch(line)) {
       ++sum_.scalar_hits;
       now_.latency = std::max(now_.latency, p_.scalar_latency);
       continue;

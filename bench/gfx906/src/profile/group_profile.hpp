@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "machine.hpp"
@@ -22,7 +23,7 @@ struct Counters {
   uint64_t active_lanes = 0;                                        // over the VALU instructions
   uint64_t lds_accesses = 0, lds_conflict_clocks = 0;
   double lds_clocks = 0;  // of the compute unit's LDS
-  uint64_t l1_clocks = 0, l1_lines = 0, l1_hits = 0;
+  uint64_t l1_clocks = 0, l1_lines = 0, l1_hits = 0, l1_fills = 0;
   uint64_t vector_accesses = 0, access_lines = 0, access_bytes = 0;  // coalescing
   uint64_t l2_lines = 0, l2_hits = 0, l2_atomic_clocks = 0;
   uint64_t again_lines = 0;  // fetched from HBM although the group had had them
@@ -36,10 +37,10 @@ struct Counters {
 
 class GroupProfile {
  public:
-  // `index`: a number for the group that is unique in the launch's sample; `l1` and `l2` bytes: its
-  // share of the caches.
-  GroupProfile(const Parameters& p, BehindL1& behind, uint32_t index, uint32_t half, uint32_t run,
-               uint32_t waves, uint64_t l1_bytes, uint64_t l2_bytes);
+  // `index`: a number for the group that is unique in the launch's sample; `unit`: the caches of the
+  // compute unit it runs on; `l2_bytes`: its share of L2.
+  GroupProfile(const Parameters& p, BehindL1& behind, std::unique_ptr<UnitCaches> unit,
+               uint32_t index, uint32_t half, uint32_t run, uint32_t waves, uint64_t l2_bytes);
 
   void before(const InstEvent& e);
   void access(const InstEvent& e, const MemAccess& m);
@@ -47,6 +48,7 @@ class GroupProfile {
   void barrier_release();
   // Called once, at the group's end.
   const Counters& finish();
+  std::unique_ptr<UnitCaches> take_unit() { return std::move(unit_); }
 
  private:
   // Accesses under way of one wait counter; they complete in order. The last 64 are kept, more than
@@ -80,7 +82,8 @@ class GroupProfile {
   const Parameters& p_;
   BehindL1& behind_;
   uint32_t index_, half_, run_;
-  TagCache l1_, l2_share_, scalar_;
+  std::unique_ptr<UnitCaches> unit_;
+  TagCache l2_share_;
   std::vector<Wave> waves_;
   Current now_;
   Coalesced lines_;

@@ -45,11 +45,13 @@ LdsClocks lds_clocks(const MemAccess& m) {
   return out;
 }
 
-void coalesce(const MemAccess& m, uint64_t base, uint64_t rename, Coalesced& out) {
+void coalesce(const MemAccess& m, uint64_t base, uint64_t rename, uint32_t lookups,
+              Coalesced& out) {
   out.lines.clear();
   out.l1_clocks = 0;
   out.bytes = uint64_t{m.bytes} * static_cast<uint64_t>(std::popcount(m.lanes));
   std::array<uint64_t, 32> quarter;
+  const uint32_t least = m.bytes > 4 ? 4 : 1;  // clocks of 16 lanes
   for (uint32_t first = 0; first < 64; first += 16) {
     uint32_t n = 0;
     for (uint32_t l = first; l < first + 16; ++l) {
@@ -62,7 +64,7 @@ void coalesce(const MemAccess& m, uint64_t base, uint64_t rename, Coalesced& out
           quarter[n++] = line;
       }
     }
-    out.l1_clocks += std::max(1u, n);  // four clocks at least, whatever the lanes do
+    out.l1_clocks += std::max(least, (n + lookups - 1) / lookups);
     for (uint32_t k = 0; k < n; ++k) out.lines.push_back(quarter[k] + rename);
   }
   std::sort(out.lines.begin(), out.lines.end());

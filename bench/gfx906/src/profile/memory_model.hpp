@@ -22,15 +22,17 @@ struct LdsClocks {
 };
 LdsClocks lds_clocks(const MemAccess& access);
 
-// The distinct lines of a vector access, and how often the coalescer presents a line: it takes 16
-// lanes a clock, and each of their lines is a clock of its own.
+// The distinct lines of a vector access, and the clocks for which it holds L1: 16 lanes that lie in
+// one line take one clock, else the lines of the 16 are looked up a few a clock. Lanes with more
+// than a dword come four a clock.
 struct Coalesced {
   std::vector<uint64_t> lines;  // line numbers (address / 64), each once
   uint32_t l1_clocks = 0;
   uint64_t bytes = 0;  // asked for by the lanes
 };
 // `rename`: added to each line number (scratch of one group is not that of another).
-void coalesce(const MemAccess& access, uint64_t base, uint64_t rename, Coalesced& out);
+void coalesce(const MemAccess& access, uint64_t base, uint64_t rename, uint32_t lookups,
+              Coalesced& out);
 
 // A set-associative cache with least-recently-used replacement, tags only.
 class TagCache {
@@ -42,6 +44,15 @@ class TagCache {
  private:
   uint32_t ways_, sets_;
   std::vector<uint64_t> tags_;  // [set][way], the most recent first
+};
+
+// The caches of a compute unit. Its groups follow each other, so a group finds what the ones
+// before it left; only the first ones find nothing.
+struct UnitCaches {
+  UnitCaches(uint64_t l1_bytes, uint64_t scalar_bytes)
+      : l1(l1_bytes, 4), scalar(scalar_bytes, 4) {}
+  TagCache l1, scalar;
+  uint64_t served = 0;  // groups
 };
 
 // What lies behind the L1 caches, for all watched groups of a launch. The groups of a launch run

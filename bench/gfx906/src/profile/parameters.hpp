@@ -28,6 +28,10 @@ struct Parameters {
   double l1_efficiency = 0.95;
   double l2_efficiency = 0.85;
 
+  // Distinct lines that L1 looks up per clock, for the four lanes it serves when they do not lie in
+  // one line: AMD's notes on memory coalescing for this family (four lanes a clock).
+  uint32_t l1_lookups = 4;
+
   // Latencies in clocks, without load.
   double l1_latency = 130;
   double l2_latency = 300;
@@ -47,6 +51,7 @@ struct Parameters {
   // than the floor from the one before to the one after.
   double start_seconds = 2.6e-6;  // fitted: 8.4 MB read in 12.3 us
   double floor_seconds = 4.2e-6;  // fitted: 1300 small kernels in 5.8 ms
+  double graph_floor_seconds = 1.2e-6;  // between nodes of a graph; fitted: 8 in 17.8 us
   double wave_start_clocks = 1;   // of each of the four shader engines, per wave
 
   // How sharply the slowest resource hides the others: exec = (sum t^p)^(1/p).

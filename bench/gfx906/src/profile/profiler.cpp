@@ -47,7 +47,7 @@ thread_local Served served;
 
 struct Last {
   const void* profiler = nullptr;
-  double seconds = -1;
+  double seconds = -1, graph_seconds = -1;
 };
 thread_local Last last;
 
@@ -62,9 +62,10 @@ struct Profiler::Launch {
   uint32_t per_run = 1, runs = 1, first_half = 0;
   uint64_t known_key = 0;
   Occupancy occupancy;
-  uint64_t l1_bytes = 0, l2_bytes = 0;
+  uint64_t l1_bytes = 0, l2_bytes = 0, groups_per_unit = 1;
   BehindL1 behind;
   std::mutex mutex;
+  std::vector<std::unique_ptr<UnitCaches>> idle;  // compute units without a group
   std::unordered_map<uint64_t, std::unique_ptr<GroupProfile>> groups;  // by linear number
   Counters sum;
   uint32_t begun = 0;
@@ -79,6 +80,15 @@ struct Profiler::Launch {
     return static_cast<int64_t>(run * per_run + linear % stride);
   }
   uint32_t sampled() const { return per_run * runs; }
+
+  // Called with the mutex held.
+  std::unique_ptr<UnitCaches> take_unit(const Parameters& p) {
+    if (idle.empty()) return std::make_unique<UnitCaches>(l1_bytes, p.scalar_cache_bytes);
+    std::unique_ptr<UnitCaches> unit = std::move(idle.back());
+    idle.pop_back();
+    if (++unit->served < groups_per_unit) return unit;
+    return std::make_unique<UnitCaches>(l1_bytes, p.scalar_cache_bytes);
+  }
 };
 
 Profiler::Profiler(const Parameters& p, const Sampling& s) : p_(p), sampling_(s) {}
@@ -137,6 +147,7 @@ void Profiler::on_dispatch_begin(const Dispatch& d) {
   // Half of L1, not 1/n: resident groups share lines, and do not load all at once (chosen by the
   // published q8_0 matvec).
   l.l1_bytes = p_.l1_bytes / std::min<uint64_t>(per_cu, 2);
+  l.groups_per_unit = (l.total + cus - 1) / cus;
   l.l2_bytes = p_.l2_bytes / std::min(l.total, per_cu * cus);
   const std::lock_guard lock(mutex_);
   Known& known = known_[l.known_key];
@@ -171,13 +182,15 @@ void Profiler::on_dispatch_end(const Dispatch& d, const Status&) {
     s.occupancy = launch->occupancy;
     record.estimate = estimate(s, p_);
     known.seconds = record.estimate.seconds;
+    known.graph_seconds = record.estimate.graph_seconds;
   }
-  last = {this, known.seconds};
+  last = {this, known.seconds, known.graph_seconds};
   if (known.seconds > 0) record.seconds += known.seconds;
 }
 
-double Profiler::seconds(const Dispatch&) const {
-  return last.profiler == this ? last.seconds : -1;
+double Profiler::seconds(bool in_graph) const {
+  if (last.profiler != this) return -1;
+  return in_graph ? last.graph_seconds : last.seconds;
 }
 
 GroupMode Profiler::group_mode(const Dispatch& d, const GroupId& id) {
@@ -196,10 +209,10 @@ void Profiler::on_group_begin(const Dispatch& d, const GroupId& id, uint32_t wav
   if (place < 0) return;
   const auto index = static_cast<uint32_t>(place);
   const uint32_t half = index * 2 >= launch->sampled();
-  auto group =
-      std::make_unique<GroupProfile>(p_, launch->behind, index, half, index / launch->per_run,
-                                     waves, launch->l1_bytes, launch->l2_bytes);
   const std::lock_guard lock(launch->mutex);
+  auto group = std::make_unique<GroupProfile>(p_, launch->behind, launch->take_unit(p_), index,
+                                              half, index / launch->per_run, waves,
+                                              launch->l2_bytes);
   launch->first_half += half == 0;
   launch->groups[id.linear] = std::move(group);
   epoch.fetch_add(1, std::memory_order_acq_rel);
@@ -216,6 +229,7 @@ void Profiler::on_group_end(const Dispatch& d, const GroupId& id) {
   uint64_t ran = 0;
   for (const uint64_t n : counters.instructions) ran += n;
   launch->instructions.fetch_add(ran, std::memory_order_relaxed);
+  launch->idle.push_back(at->second->take_unit());
   launch->groups.erase(at);
   epoch.fetch_add(1, std::memory_order_acq_rel);
 }

@@ -45,8 +45,9 @@ class Profiler : public Observer {
   explicit Profiler(const Parameters& p = {}, const Sampling& s = {});
   ~Profiler() override;
 
-  // Seconds that the last dispatch run by this thread takes on the card; negative when none was.
-  double seconds(const Dispatch& dispatch) const;
+  // Seconds that the last dispatch run by this thread takes on the card, launched in a stream or as
+  // a node of a graph; negative when none was.
+  double seconds(bool in_graph) const;
 
   std::vector<KernelRecord> records() const;  // those that take longest first
   std::string json() const;
@@ -67,7 +68,7 @@ class Profiler : public Observer {
   struct Launch;
   struct Known {
     uint64_t launches = 0;
-    double seconds = -1;  // negative: not watched yet
+    double seconds = -1, graph_seconds = -1;  // negative: not watched yet
   };
 
   Launch* launch_of(const Dispatch& d) const;

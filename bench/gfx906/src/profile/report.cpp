@@ -84,6 +84,8 @@ std::string parameters_json(const Parameters& p) {
       .number("wave_start_clocks", p.wave_start_clocks)
       .number("start_seconds", p.start_seconds)
       .number("floor_seconds", p.floor_seconds)
+      .number("graph_floor_seconds", p.graph_floor_seconds)
+      .count("l1_lookups_per_clock", p.l1_lookups)
       .number("overlap_power", p.overlap_power)
       .str();
 }
@@ -181,6 +183,7 @@ std::string kernel_json(const KernelRecord& r) {
       .flag("footprint_truncated", s.truncated)
       .number("total_seconds", r.seconds)
       .number("seconds", e.seconds)
+      .number("seconds_in_a_graph", e.graph_seconds)
       .text("limit", e.limit)
       .raw("resource_seconds", seconds_json(e))
       .raw("occupancy", occupied)

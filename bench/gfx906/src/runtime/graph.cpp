@@ -212,6 +212,7 @@ GraphExec::~GraphExec() {
 
 Ticket GraphExec::push_node(Node& node, Stream& stream, std::vector<Ticket> waits) {
   std::shared_ptr<Work> work = node.enabled ? node.work : std::make_shared<EmptyWork>();
+  work->in_graph = true;
   if (!node.enabled) work->card = node.work->card;
   if (node.enabled && work->type() == hipGraphNodeTypeEventRecord) {
     auto copy = std::make_shared<EventRecordWork>(static_cast<EventRecordWork&>(*work));

@@ -29,7 +29,7 @@ struct Tools {
   size_t (*red_zone)(size_t bytes) = nullptr;
   // Seconds the last dispatch of this thread would take on the card, or a negative number when unknown: the
   // timeline (trace, event times) uses it instead of the host's own time.
-  double (*estimate)(const Dispatch&) = nullptr;
+  double (*estimate)(bool in_graph) = nullptr;
   void (*flush)() = nullptr;  // at the program's end: write reports
 };
 

@@ -137,8 +137,8 @@ hipError_t KernelWork::run(WorkReport& report) {
   RunStats stats;
   const Status status = Executor::shared().run(dispatch, tools().observer, &stats);
   if (tools().estimate) {
-    const double seconds = tools().estimate(dispatch);
-    report.model_seconds = seconds < 0 ? kKernelFloorSeconds : std::max(seconds, kKernelFloorSeconds);
+    const double seconds = tools().estimate(in_graph);
+    report.model_seconds = seconds < 0 ? kKernelFloorSeconds : seconds;
   }
   describe(*this, stats, report);
   if (status) return hipSuccess;

@@ -1,6 +1,7 @@
 #include "profile_tool.hpp"
 
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 
 #include "card.hpp"
@@ -28,10 +29,12 @@ void write_report() {
 }  // namespace
 
 void install_profile(Tools& tools, const char* path) {
-  profiler = new profile::Profiler;
+  profile::Sampling sampling;
+  sampling.skip_others = std::getenv("GFX906_SIM_SAMPLE_ONLY") != nullptr;
+  profiler = new profile::Profiler(profile::Parameters{}, sampling);
   report_path = new std::string(path);
   tools.observer = profiler;
-  tools.estimate = [](const Dispatch& d) { return profiler->seconds(d); };
+  tools.estimate = [](bool in_graph) { return profiler->seconds(in_graph); };
   tools.flush = write_report;
 }
 

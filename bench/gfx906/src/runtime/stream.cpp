@@ -236,10 +236,16 @@ hipError_t Stream::synchronize() {
 }
 
 hipError_t synchronize_card(Card& card) {
-  for (const Ticket& t : pending_of(card, false)) {
-    t.wait();
-    host_waits_until(t.model_end());
+  for (const Ticket& t : pending_of(card, false)) t.wait();
+  // On the modelled clock even those may end later that this host has already done.
+  std::vector<std::shared_ptr<Queue>> queues;
+  {
+    const std::lock_guard lock(card.mutex);
+    queues = card.queues;
   }
+  double end = 0;
+  for (const auto& queue : queues) end = std::max(end, Queue::tail(queue).model_end());
+  host_waits_until(end);
   return card.fault.load();
 }
 

@@ -77,12 +77,15 @@ class TraceFile {
   }
 
  private:
+  void name_card(int card) {
+    if (!cards_.insert(card).second) return;
+    row("{\"ph\":\"M\",\"pid\":" + std::to_string(card) +
+        ",\"name\":\"process_name\",\"args\":{\"name\":\"card " + std::to_string(card) +
+        (modelled_time() ? " (modelled time)" : " (host time)") + "\"}}");
+  }
   // Names of the process (card) and thread (stream) rows, once each.
   void name_rows(int card, int queue) {
-    if (cards_.insert(card).second) {
-      row("{\"ph\":\"M\",\"pid\":" + std::to_string(card) + ",\"name\":\"process_name\",\"args\":{\"name\":\"card " +
-          std::to_string(card) + (modelled_time() ? " (modelled time)" : " (host time)") + "\"}}");
-    }
+    name_card(card);
     if (queues_.insert({card, queue}).second) {
       row("{\"ph\":\"M\",\"pid\":" + std::to_string(card) + ",\"tid\":" + std::to_string(queue) +
           ",\"name\":\"thread_name\",\"args\":{\"name\":\"stream " + std::to_string(queue) + "\"}}");
@@ -91,6 +94,11 @@ class TraceFile {
   // An arrow's worth of peer traffic on a row of its own at the receiving card.
   void add_peer(const WorkReport& report, double start, double end) {
     constexpr int kPeerRow = 9999;
+    name_card(report.target_card);
+    if (queues_.insert({report.target_card, kPeerRow}).second) {
+      row("{\"ph\":\"M\",\"pid\":" + std::to_string(report.target_card) + ",\"tid\":" +
+          std::to_string(kPeerRow) + ",\"name\":\"thread_name\",\"args\":{\"name\":\"peer traffic\"}}");
+    }
     char text[320];
     std::snprintf(text, sizeof text,
                   "{\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"cat\":\"peer\",\"ts\":%.3f,\"dur\":%.3f,"
@@ -124,7 +132,7 @@ bool modelled_time() { return tools().estimate != nullptr; }
 double host_model_time() { return host_time; }
 void advance_host(double seconds) { host_time += seconds; }
 void host_waits_until(double model_time) {
-  if (model_time > host_time) host_time = model_time;
+  if (model_time > host_time) host_time = model_time + kWakeSeconds;
 }
 
 double copy_model_seconds(uint64_t bytes, int source_card, int target_card) {

@@ -18,7 +18,8 @@ void host_waits_until(double model_time);
 
 // Modelled costs of what is not a kernel (published MI50 measurements; see the README's table).
 constexpr double kLaunchIssueSeconds = 5e-6;     // host time of one launch call
-constexpr double kGraphNodeIssueSeconds = 2.2e-6;  // the same per node of a replayed graph
+constexpr double kGraphNodeIssueSeconds = 5e-7;  // the same per node of a replayed graph
+constexpr double kWakeSeconds = 3e-6;              // until a waiting host thread knows that work has ended
 constexpr double kKernelFloorSeconds = 4e-6;     // device time between two small kernels of a stream
 constexpr double kCopyFloorSeconds = 10e-6;
 constexpr double kPcieBytesPerSecond = 12e9;

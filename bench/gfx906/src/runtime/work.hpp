@@ -31,6 +31,7 @@ class Work {
   virtual hipError_t run(WorkReport& report) = 0;
   virtual std::shared_ptr<Work> clone() const = 0;
   int card = 0;
+  bool in_graph = false;  // it is a graph's node
 };
 
 template <class Self, hipGraphNodeType kType>

@@ -1,0 +1,30 @@
+#!/bin/sh
+# Runs faults.hip.cpp under the checker: run_faults.sh SOURCE GFX906-SIM. Every fault must be reported at its marked
+# line, nothing else, and the status must say so.
+set -eu
+source=$1 sim=$2
+[ -x "${GFX906_HIPCC:-}" ] || { echo "SKIP: no hipcc on this system"; exit 0; }
+out=$GFX906_WORK/faults
+"$GFX906_HIPCC" --offload-arch=gfx906 -std=c++17 -O2 -w -gline-tables-only "$source" -o "$out"
+status=0
+"$sim" run --check="$out.json" -- "$out" > "$out.log" 2>&1 || status=$?
+cat "$out.log"
+[ $status -eq 86 ] || { echo "exit status $status instead of 86"; exit 1; }
+grep -q "ran to its end" "$out.log" || { echo "the program did not run on"; exit 1; }
+# expect MARK KIND: a report of the kind at the marked line.
+expect() {
+  line=$(grep -n "// FAULT $1\$" "$source" | cut -d: -f1)
+  grep -q "\"kind\": \"$2\".*\"source\": \"[^\"]*faults.hip.cpp:$line\"" "$out.json" ||
+    { echo "no \"$2\" at line $line ($1)"; exit 1; }
+}
+expect just_past "out-of-bounds access"
+expect far_past "out-of-bounds access"
+expect before_start "out-of-bounds access"
+expect freed "use after free"
+expect unwritten "read of memory never written"
+expect in_inlined "out-of-bounds access"
+line=$(grep -n "// CALLER in_inlined\$" "$source" | cut -d: -f1)
+grep -q "\"inlined_at\": \[\"[^\"]*faults.hip.cpp:$line\"\]" "$out.json" ||
+  { echo "the caller of the inlined function, line $line, is not named"; exit 1; }
+[ "$(grep -c '"kind"' "$out.json")" -eq 6 ] || { echo "not six reports"; exit 1; }
+grep -q "0 bytes past the end of an allocation of 4000 bytes" "$out.log"
