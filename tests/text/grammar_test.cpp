@@ -226,6 +226,56 @@ TEST_CASE("masks, single checks and the slow recogniser agree along random walks
   }
 }
 
+// Tokens with long common beginnings, so that the mask's walk meets whole subtrees: letters, signs,
+// characters whole, halved and broken.
+std::vector<VocabularyToken> bushy_vocabulary() {
+  const std::vector<std::string> pieces = {"a",        "b",    "Z",        "7",    " ",    "\"",
+                                           "\\",       "<",    ".",        ",",    "\n",   "\t",
+                                           "\x01",     "\x7F", "\xC3\xA9", "\xC3", "\xA9", "\xE2\x82\xAC",
+                                           "\xE2\x82", "\xF0\x9F\x98\x80", "\xFF", "\xED\xA0"};
+  std::mt19937 random(11);
+  std::vector<VocabularyToken> tokens{{"", true}};
+  for (int i = 0; i < 6000; ++i) {
+    std::string text;
+    // The first pieces from few, so that subtrees are large; mostly of one kind.
+    const std::size_t kinds = random() % 4 == 0 ? pieces.size() : 5;
+    for (std::size_t n = 1 + random() % 7; n > 0; --n)
+      text += pieces[text.empty() ? random() % 4 : random() % kinds];
+    tokens.push_back({text, false});
+  }
+  for (const std::string& piece : pieces) tokens.push_back({piece, false});
+  return tokens;
+}
+
+TEST_CASE("masks agree with single checks where whole subtrees of tokens are alike") {
+  const auto vocabulary = vocabulary_of(bushy_vocabulary());
+  const std::vector<std::string> grammars = {
+      "root ::= \"a\" [^\"\\\\]* \"\\\"\" .*",
+      "root ::= text \".\" text\ntext ::= [^<.]*",
+      "root ::= [a-zA-Z0-9 ]* (\".\" [^\\n]*)?",
+      "root ::= ([^\\x00-\\x1F] | \"\\t\")+",
+      "root ::= [\\x80-\\U0010FFFFa]*",
+      "root ::= [^\\u20ac]*",
+      "root ::= [a-z \\u00e9]* [A-Z]",
+      "root ::= .{0,300} \"7\"",
+      "root ::= ([ab] | [^a]){100,200}",
+      "root ::= item{3,150}\nitem ::= \"a\" [^b]{0,90} \"b\" | [bZ7 ]+",
+      "root ::= ([a-z]* [a-z ]*)* \"7\" | .*",
+  };
+  std::mt19937 random(3);
+  for (const std::string& gbnf : grammars) {
+    GrammarState state(GrammarMasks::create(parsed(gbnf), vocabulary));
+    for (int step = 0; step < 12; ++step) {
+      check_mask(state, gbnf);
+      std::vector<std::uint32_t> choices;
+      for (std::uint32_t t = 1; t < vocabulary->size(); ++t)
+        if (state.allowed(t)) choices.push_back(t);
+      if (choices.empty()) break;
+      REQUIRE(state.accept(choices[random() % choices.size()]).ok());
+    }
+  }
+}
+
 TEST_CASE("a token may end in the middle of a character") {
   const auto vocabulary = vocabulary_of({{"\xF0", false},
                                          {"\x9F\x98", false},

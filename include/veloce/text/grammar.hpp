@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
@@ -66,6 +67,17 @@ class Grammar {
   explicit Grammar(GrammarAutomaton automaton) : automaton_(std::move(automaton)) {}
   GrammarAutomaton automaton_;
 };
+
+namespace detail {
+// True where everything below a trie's node leaves the configuration as it is, so that no token
+// there need be looked at. It is only asked where that is likely (the node's own byte did so) or
+// would save much.
+inline bool stays_below(GrammarEngine& engine, const TokenTrie& trie, std::uint32_t node,
+                        std::uint32_t config, std::uint32_t before) {
+  const std::uint32_t worth_it = config == before ? 12 : 200;  // nodes
+  return trie.end(node) - node > worth_it && (trie.below(node) & ~engine.loops(config)) == 0;
+}
+}  // namespace detail
 
 // What is known about one grammar over one vocabulary: the mask of each automaton state met so far.
 class GrammarMasks {
@@ -143,6 +155,16 @@ class GrammarMasks {
       at[depth] = config;
       for (std::uint32_t token : trie.tokens(node)) mask->list.push_back(token);
       if (engine_.complete(config) && trie.end(node) > node + 1) mask->exits.push_back(node);
+      if (detail::stays_below(engine_, trie, node, config, at[depth - 1])) {
+        const auto tokens = trie.tokens(node + 1, trie.end(node));
+        mask->list.insert(mask->list.end(), tokens.begin(), tokens.end());
+        if (engine_.complete(config)) {
+          const auto inner = trie.inner(node + 1, trie.end(node));
+          mask->exits.insert(mask->exits.end(), inner.begin(), inner.end());
+        }
+        node = trie.end(node);
+        continue;
+      }
       ++node;
     }
     engine_.charge(mask->list.size() / 8);
@@ -196,42 +218,113 @@ class GrammarMasks {
     return table[state - start];
   }
 
-  std::vector<std::uint32_t> agreeing_states(std::uint32_t start, std::uint32_t count) const {
+  // Spells out what a state may do, with the groups of the states it leads to.
+  void spell_out(std::uint32_t start, std::uint32_t i, const std::vector<std::uint32_t>& group,
+                 std::string& key) const {
     const GrammarAutomaton& a = grammar_->automaton();
-    std::vector<std::uint32_t> group(count, 0), next(count);
-    std::size_t groups = 1;
+    const auto& s = a.states[start + i];
+    key.clear();
+    auto put = [&](std::uint32_t value) {
+      key.append(reinterpret_cast<const char*>(&value), sizeof value);
+    };
+    put(s.final);
+    for (std::uint32_t e = s.bytes_begin; e < s.bytes_end; ++e) {
+      put(a.byte_edges[e].lo * 256u + a.byte_edges[e].hi);
+      put(group[a.byte_edges[e].target - start]);
+    }
+    put(kNoLimit);
+    for (std::uint32_t e = s.calls_begin; e < s.calls_end; ++e) {
+      put(a.call_edges[e].rule);
+      put(group[a.call_edges[e].target - start]);
+    }
+  }
+
+  // The states from which each state is reached in one step.
+  std::vector<std::vector<std::uint32_t>> predecessors(std::uint32_t start,
+                                                       std::uint32_t count) const {
+    const GrammarAutomaton& a = grammar_->automaton();
+    std::vector<std::vector<std::uint32_t>> from(count);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const auto& s = a.states[start + i];
+      for (std::uint32_t e = s.bytes_begin; e < s.bytes_end; ++e)
+        from[a.byte_edges[e].target - start].push_back(i);
+      for (std::uint32_t e = s.calls_begin; e < s.calls_end; ++e)
+        from[a.call_edges[e].target - start].push_back(i);
+    }
+    return from;
+  }
+
+  struct Spelt {
+    std::uint32_t group;
+    std::string key;
+    std::uint32_t state;
+    friend auto operator<=>(const Spelt&, const Spelt&) = default;
+  };
+
+  // Splits the groups of the states in `todo` (sorted), which do not do what the other states of
+  // their groups do any more; appends to `changed` those that are in a new group. Of a group that
+  // is there as a whole, the largest part keeps the number, so that a number changes only where
+  // states are told apart.
+  static void split_groups(const std::vector<Spelt>& todo, std::vector<std::uint32_t>& group,
+                           std::vector<std::uint32_t>& sizes, std::vector<std::uint32_t>& changed) {
+    for (std::size_t begin = 0, end = 0; begin < todo.size(); begin = end) {
+      std::size_t kept = todo.size(), most = 0, part = begin;
+      while (end < todo.size() && todo[end].group == todo[begin].group) {
+        if (todo[end].key != todo[part].key) part = end;
+        ++end;
+        if (end - part > most) most = end - part, kept = part;
+      }
+      if (end - begin < sizes[todo[begin].group]) kept = todo.size();
+      for (part = begin; part < end;) {
+        const bool keeps = part == kept;
+        const std::size_t first = part;
+        for (; part < end && todo[part].key == todo[first].key; ++part) {
+          if (keeps) continue;
+          group[todo[part].state] = static_cast<std::uint32_t>(sizes.size());
+          changed.push_back(todo[part].state);
+        }
+        if (keeps) continue;
+        sizes[todo[first].group] -= static_cast<std::uint32_t>(part - first);
+        sizes.push_back(static_cast<std::uint32_t>(part - first));
+      }
+    }
+  }
+
+  // For each state of a rule, the first that may do the same for as many bytes as a token has.
+  // Round by round the states are told apart by one byte more; only those that lead to a state
+  // whose group changed are looked at again, so that a chain costs its length and not its square.
+  std::vector<std::uint32_t> agreeing_states(std::uint32_t start, std::uint32_t count) const {
+    std::vector<std::uint32_t> group(count, 0), sizes{count}, todo(count), changed;
+    std::iota(todo.begin(), todo.end(), 0u);
+    const auto from = predecessors(start, count);
+    std::vector<bool> listed(count, false);
+    std::vector<Spelt> spelt;
     // The work is bounded; states of a rule too large for it keep their own masks.
     constexpr std::size_t kMostWork = 20000000;
     std::size_t work = 0;
-    for (std::size_t round = 0; round <= vocabulary_->trie().max_depth(); ++round) {
-      std::unordered_map<std::string, std::uint32_t> numbers;
-      std::string key;
-      auto put = [&](std::uint32_t value) {
-        key.append(reinterpret_cast<const char*>(&value), sizeof value);
-      };
-      for (std::uint32_t i = 0; i < count; ++i) {
-        const auto& s = a.states[start + i];
-        key.clear();
-        put(s.final);
-        for (std::uint32_t e = s.bytes_begin; e < s.bytes_end; ++e) {
-          put(a.byte_edges[e].lo * 256u + a.byte_edges[e].hi);
-          put(group[a.byte_edges[e].target - start]);
-        }
-        put(kNoLimit);
-        for (std::uint32_t e = s.calls_begin; e < s.calls_end; ++e) {
-          put(a.call_edges[e].rule);
-          put(group[a.call_edges[e].target - start]);
-        }
-        next[i] = numbers.emplace(key, static_cast<std::uint32_t>(numbers.size())).first->second;
-        work += key.size();
+    for (std::size_t round = 0; round <= vocabulary_->trie().max_depth() && !todo.empty();
+         ++round) {
+      spelt.clear();
+      for (const std::uint32_t i : todo) {
+        Spelt& state = spelt.emplace_back(Spelt{group[i], {}, i});
+        spell_out(start, i, group, state.key);
+        work += state.key.size();
+        listed[i] = false;
       }
-      group.swap(next);
+      std::sort(spelt.begin(), spelt.end());
+      changed.clear();
+      split_groups(spelt, group, sizes, changed);
+      todo.clear();
+      for (const std::uint32_t i : changed) {
+        for (const std::uint32_t before : from[i]) {
+          if (!listed[before]) todo.push_back(before);
+          listed[before] = true;
+        }
+      }
       if (work > kMostWork) {
-        for (std::uint32_t i = 0; i < count; ++i) group[i] = i;
+        std::iota(group.begin(), group.end(), 0u);
         break;
       }
-      if (numbers.size() == groups) break;  // nothing more can be told apart
-      groups = numbers.size();
     }
     std::unordered_map<std::uint32_t, std::uint32_t> first;
     std::vector<std::uint32_t> table(count);
@@ -446,6 +539,11 @@ class GrammarState {
         }
         at[depth] = config;
         for (std::uint32_t token : trie.tokens(node)) set(bits, token);
+        if (detail::stays_below(engine_, trie, node, config, at[depth - 1])) {
+          for (std::uint32_t token : trie.tokens(node + 1, trie.end(node))) set(bits, token);
+          node = trie.end(node);
+          continue;
+        }
         ++node;
       }
     }

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "veloce/text/grammar_alphabet.hpp"
 #include "veloce/text/grammar_automaton.hpp"
 
 namespace veloce::text {
@@ -79,6 +80,21 @@ class GrammarEngine {
       config = step(config, static_cast<std::uint8_t>(c));
     }
     return config;
+  }
+
+  // The groups whose every byte leads from the configuration back to it (kHighCharacters: every
+  // character beyond ASCII does).
+  ByteGroups loops(std::uint32_t config) {
+    if (loops_.size() <= config) loops_.resize(configs_.size(), kStrayBytes);
+    if (loops_[config] != kStrayBytes) return loops_[config];
+    ByteGroups groups = ~(kStrayBytes | kHighCharacters);
+    for (unsigned b = 0; b < 128; ++b) {
+      if (step(config, static_cast<std::uint8_t>(b)) != config) groups &= ~detail::kAsciiGroups[b];
+    }
+    if (loops_on_high_characters(config)) groups |= kHighCharacters;
+    if (loops_.size() < configs_.size()) loops_.resize(configs_.size(), kStrayBytes);
+    if (!exhausted_) loops_[config] = groups;
+    return groups;
   }
 
   // All text so far is a whole sentence (or, looked at alone, the rule may end here).
@@ -182,6 +198,7 @@ class GrammarEngine {
     expanded_.clear();
     expansions_.assign(1, Expansion{0, 0});
     steps_.assign(classes(), kDead);
+    loops_.clear();
     frame_index_.assign(64, kUnknown);
     config_index_.assign(64, kUnknown);
     config_index_[hash_items({}, false) & 63] = kDead;
@@ -418,6 +435,23 @@ class GrammarEngine {
     pending_links_.insert(pending_links_.end(), links.begin(), links.end());
   }
 
+  // Does a byte of [low, high] and then `more` further bytes of a character always lead to `to`?
+  bool all_lead(std::uint32_t from, unsigned low, unsigned high, int more, std::uint32_t to) {
+    for (unsigned b = low; b <= high; ++b) {
+      if (b > low && automaton_->byte_class[b] == automaton_->byte_class[b - 1]) continue;
+      const std::uint32_t next = step(from, static_cast<std::uint8_t>(b));
+      if (next == kDead || (more == 0 ? next != to : !all_lead(next, 0x80, 0xBF, more - 1, to)))
+        return false;
+    }
+    return true;
+  }
+  bool loops_on_high_characters(std::uint32_t c) {
+    return all_lead(c, 0xC2, 0xDF, 1, c) && all_lead(c, 0xE1, 0xEC, 2, c) &&
+           all_lead(c, 0xEE, 0xEF, 2, c) && all_lead(c, 0xF1, 0xF3, 3, c) &&
+           all_lead(step(c, 0xE0), 0xA0, 0xBF, 1, c) && all_lead(step(c, 0xED), 0x80, 0x9F, 1, c) &&
+           all_lead(step(c, 0xF0), 0x90, 0xBF, 2, c) && all_lead(step(c, 0xF4), 0x80, 0x8F, 2, c);
+  }
+
   std::uint32_t work_out(std::uint32_t config, std::uint32_t cls) {
     if (!spend()) return kDead;
     const Expansion expansion = expand(config);
@@ -447,6 +481,7 @@ class GrammarEngine {
   std::vector<Expansion> expansions_;
   std::vector<Item> expanded_;
   std::vector<std::uint32_t> steps_;                       // configuration x byte class
+  std::vector<ByteGroups> loops_;                          // kStrayBytes: not worked out yet
   std::vector<std::uint32_t> frame_index_, config_index_;  // open hash tables
   // Scratch.
   std::vector<Item> out_, returned_, marks_, pending_links_;

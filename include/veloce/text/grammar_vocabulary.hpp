@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "veloce/core/status.hpp"
+#include "veloce/text/grammar_alphabet.hpp"
 
 namespace veloce::text {
 
@@ -45,6 +46,7 @@ class TokenTrie {
     });
     add_node(0, 0, 0);
     std::vector<std::uint32_t> path{0};
+    std::vector<Utf8Place> places{{}};  // of the nodes of `path`
     std::string_view previous;
     for (std::uint32_t i = 0; i < ids_.size(); ++i) {
       const std::string_view text = tokens[ids_[i]].bytes;
@@ -52,15 +54,20 @@ class TokenTrie {
       while (shared < previous.size() && shared < text.size() && previous[shared] == text[shared])
         ++shared;
       close(path, shared + 1);
+      places.resize(path.size());
       for (std::size_t k = shared; k < text.size(); ++k) {
+        const auto byte = static_cast<std::uint8_t>(text[k]);
         path.push_back(size());
-        add_node(static_cast<std::uint8_t>(text[k]), static_cast<std::uint32_t>(k + 1), i);
+        add_node(byte, static_cast<std::uint32_t>(k + 1), i);
+        places.push_back(places.back().after(byte, own_.back()));
+        if (!places.back().between_characters()) own_.back() |= kInside;
       }
       max_depth_ = std::max(max_depth_, text.size());
       previous = text;
     }
     close(path, 0);
     add_node(0, 0, static_cast<std::uint32_t>(ids_.size()));  // ends the last node's token list
+    index_subtrees();
   }
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(byte_.size()); }
@@ -74,13 +81,45 @@ class TokenTrie {
     return {ids_.data() + first_[from], first_[to] - first_[from]};
   }
   std::size_t max_depth() const { return max_depth_; }
+  // What the bytes below a node belong to. (Stray bytes also where the node stands inside a
+  // character that goes on below.)
+  ByteGroups below(std::uint32_t node) const { return below_[node]; }
+  // The nodes of [from, to) that have others below them and stand between characters.
+  std::span<const std::uint32_t> inner(std::uint32_t from, std::uint32_t to) const {
+    return {inner_.data() + inner_before_[from], inner_before_[to] - inner_before_[from]};
+  }
 
  private:
+  static constexpr ByteGroups kInside = ByteGroups(1) << 61;  // of own_: not between characters
+
   void add_node(std::uint8_t byte, std::uint32_t depth, std::uint32_t first) {
     byte_.push_back(byte);
     depth_.push_back(depth);
     end_.push_back(0);
     first_.push_back(first);
+    own_.push_back(0);
+  }
+  void index_subtrees() {
+    inner_before_.resize(size() + 1, 0);
+    below_.assign(size(), 0);
+    for (std::uint32_t node = 0; node + 1 < size(); ++node) {
+      inner_before_[node] = static_cast<std::uint32_t>(inner_.size());
+      if (end_[node] > node + 1 && (own_[node] & kInside) == 0) inner_.push_back(node);
+    }
+    inner_before_[size() - 1] = inner_before_[size()] = static_cast<std::uint32_t>(inner_.size());
+    // Children stand behind their parents.
+    std::vector<std::uint32_t> parent(size(), 0), path;
+    for (std::uint32_t node = 0; node + 1 < size(); ++node) {
+      path.resize(depth_[node]);
+      if (!path.empty()) parent[node] = path.back();
+      path.push_back(node);
+    }
+    for (std::uint32_t node = size() - 2; node > 0; --node) {
+      below_[parent[node]] |= below_[node] | (own_[node] & ~kInside);
+      if ((own_[node] & kInside) != 0 && (below_[node] & kHighCharacters) != 0)
+        below_[node] |= kStrayBytes;
+    }
+    own_ = {};
   }
   void close(std::vector<std::uint32_t>& path, std::size_t keep) {
     while (path.size() > keep) {
@@ -92,6 +131,9 @@ class TokenTrie {
   std::vector<std::uint8_t> byte_;
   std::vector<std::uint32_t> depth_, end_, first_;
   std::vector<std::uint32_t> ids_;  // by their bytes
+  std::vector<ByteGroups> own_;     // while it is built
+  std::vector<ByteGroups> below_;
+  std::vector<std::uint32_t> inner_, inner_before_;
   std::size_t max_depth_ = 0;
 };
 
