@@ -28,6 +28,15 @@ std::string scalars_of(const Dispatch& d) {
   return text;
 }
 
+std::string hex(const std::string& bytes) {
+  std::string out;
+  for (const char c : bytes) {
+    out += "0123456789abcdef"[static_cast<unsigned char>(c) >> 4];
+    out += "0123456789abcdef"[static_cast<unsigned char>(c) & 15];
+  }
+  return out;
+}
+
 uint64_t groups_of(const Dispatch& d) {
   uint64_t n = 1;
   for (int k = 0; k < 3; ++k) n *= (d.grid[k] + d.block[k] - 1) / std::max(1u, d.block[k]);
@@ -115,9 +124,16 @@ GroupProfile* Profiler::group_of(const Dispatch& d, const GroupId& id) const {
   return group;
 }
 
-KernelRecord& Profiler::record_of(const Dispatch& d) {
-  KernelRecord& r = records_[key_of(d)];
+KernelRecord& Profiler::record_of(const Dispatch& d, const Launch& launch) {
+  constexpr size_t kMostRecords = 4096;
+  const std::string scalars = scalars_of(d);
+  auto at = records_.find(key_of(d) + scalars);
+  if (at == records_.end())
+    at = records_.try_emplace(records_.size() < kMostRecords ? key_of(d) + scalars : key_of(d)).first;
+  KernelRecord& r = at->second;
   if (r.name.empty()) {
+    if (records_.size() < kMostRecords) r.scalars = hex(scalars.substr(1));
+    r.sample.total_groups = launch.total;
     r.info = d.kernel->info();
     r.name = r.info.name;
     r.grid = d.grid;
@@ -163,7 +179,7 @@ void Profiler::on_dispatch_end(const Dispatch& d, const Status&) {
   const std::unique_ptr<Launch> launch = std::move(at->second);
   launches_.erase(at);
   epoch.fetch_add(1, std::memory_order_acq_rel);
-  KernelRecord& record = record_of(d);
+  KernelRecord& record = record_of(d, *launch);
   Known& known = known_[launch->known_key];
   ++record.launches;
   if (launch->sum.groups != 0) {

@@ -28,9 +28,11 @@
 
 namespace gfx906::profile {
 
-// All launches of one kernel with one shape.
+// All launches of one kernel with one shape and the same scalar arguments (of a kernel with very
+// many of these, the rest together).
 struct KernelRecord {
   std::string name;
+  std::string scalars;  // the bytes of its arguments that are not pointers, in hex
   KernelInfo info;
   std::array<uint32_t, 3> grid{}, block{};
   uint32_t dynamic_lds = 0;
@@ -73,7 +75,7 @@ class Profiler : public Observer {
 
   Launch* launch_of(const Dispatch& d) const;
   GroupProfile* group_of(const Dispatch& d, const GroupId& id) const;
-  KernelRecord& record_of(const Dispatch& d);
+  KernelRecord& record_of(const Dispatch& d, const Launch& launch);
 
   const Parameters p_;
   const Sampling sampling_;

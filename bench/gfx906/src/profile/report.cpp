@@ -169,6 +169,7 @@ std::string kernel_json(const KernelRecord& r) {
   return Object()
       .text("name", demangled(r.name))
       .text("symbol", r.name)
+      .text("scalar_arguments", r.scalars)
       .raw("grid", triple(r.grid))
       .raw("block", triple(r.block))
       .count("vgprs", r.info.vgpr_count)

@@ -7,6 +7,7 @@
 #include "graph.hpp"
 #include "hip_abi.hpp"
 #include "stream.hpp"
+#include "trace.hpp"
 
 namespace gfx906::rt {
 
@@ -15,6 +16,7 @@ namespace gfx906::rt {
 template <class Body>
 hipError_t api(Body&& body) {
   if (cards().empty()) return finish(hipErrorNoDevice);
+  const HostCall call;
   try {
     return finish(body());
   } catch (const std::bad_alloc&) {

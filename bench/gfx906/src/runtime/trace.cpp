@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <mutex>
 #include <set>
 #include <string>
@@ -15,6 +16,14 @@ namespace gfx906::rt {
 namespace {
 
 thread_local double host_time = 0;
+thread_local double left_at = -1;  // processor time of the thread when it last left an API function
+thread_local int depth = 0;
+
+double thread_seconds() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
 
 std::string quoted(const std::string& text) {
   std::string out = "\"";
@@ -127,6 +136,14 @@ TraceFile* trace_file() {
 }
 
 }  // namespace
+
+HostCall::HostCall() {
+  if (depth++ || !modelled_time() || left_at < 0) return;
+  host_time += thread_seconds() - left_at;
+}
+HostCall::~HostCall() {
+  if (--depth == 0 && modelled_time()) left_at = thread_seconds();
+}
 
 bool modelled_time() { return tools().estimate != nullptr; }
 double host_model_time() { return host_time; }

@@ -16,6 +16,16 @@ double host_model_time();
 void advance_host(double seconds);
 void host_waits_until(double model_time);
 
+// Stands in every API function: between two of them the modelled clock goes on by the processor time
+// that the host program itself used, on this host.
+class HostCall {
+ public:
+  HostCall();
+  ~HostCall();
+  HostCall(const HostCall&) = delete;
+  HostCall& operator=(const HostCall&) = delete;
+};
+
 // Modelled costs of what is not a kernel (published MI50 measurements; see the README's table).
 constexpr double kLaunchIssueSeconds = 5e-6;     // host time of one launch call
 constexpr double kGraphNodeIssueSeconds = 5e-7;  // the same per node of a replayed graph

@@ -100,13 +100,12 @@ KERNEL exchange_bpermute(int* out, int n) {
   out[blockIdx.x * 256 + threadIdx.x] = a + b + c + d;
 }
 KERNEL exchange_lds(int* out, int n) {
-  __shared__ int t[256];
+  __shared__ int t[2][256];  // in turns, so that one barrier an exchange is enough
   int a = threadIdx.x;
   for (int k = 0; k < n; ++k) {
-    t[threadIdx.x] = a;
+    t[k & 1][threadIdx.x] = a;
     __syncthreads();
-    a += t[threadIdx.x ^ 65];
-    __syncthreads();
+    a += t[k & 1][threadIdx.x ^ 65];
   }
   out[blockIdx.x * 256 + threadIdx.x] = a;
 }

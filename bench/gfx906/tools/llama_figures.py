@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Published speeds of llama.cpp on an MI50 beside the cost model's estimates of an installed llama.cpp's own kernels.
+
+  llama_figures.py --sim build/bin/gfx906-sim [--root DIR] [--work FOLDER] [--only TEXT]
+
+Needs a llama-bench with its HIP backend for gfx906, here or in the root file system DIR (then as root). For each figure
+a model of that shape is made (make_model_shape.py), a few tokens are generated with only the sampled work-groups run,
+and the profile or the trace is read. The builds that were measured are not this one, so a ratio also holds what
+changed between them."""
+import argparse
+import json
+import os
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+# Matrix products with one to three columns (MMVQ): type, rows, length of a row, columns, published us.
+PRODUCTS = [
+    ("Q4_K", 8704, 5120, 1, 47.1), ("Q4_K", 4096, 4096, 1, 20.1), ("Q5_K", 8704, 5120, 1, 54.1),
+    ("Q5_K", 2048, 4096, 1, 13.2), ("Q5_K", 5120, 8704, 1, 54.0),
+    ("Q4_K", 8704, 5120, 2, 60.7), ("Q4_K", 5120, 8704, 2, 66.7), ("Q5_K", 8704, 5120, 2, 71.7),
+    ("Q5_K", 5120, 8704, 2, 72.1), ("Q4_K", 8704, 5120, 3, 83.4), ("Q5_K", 8704, 5120, 3, 88.5),
+    ("Q5_K", 5120, 8704, 3, 89.0),
+]
+# Shapes that hold them: hidden, ffn, heads, kv heads.
+SHAPES = {5120: (5120, 8704, 8, 1), 4096: (4096, 1024, 32, 16), 8704: (5120, 8704, 8, 1)}
+
+
+class Bench:
+    def __init__(self, options):
+        self.o = options
+        os.makedirs(self.path(""), exist_ok=True)
+
+    def path(self, name, inside=False):
+        folder = os.path.join(self.o.work, name)
+        return folder if inside or not self.o.root else self.o.root.rstrip("/") + folder
+
+    def model(self, name, args):
+        if not os.path.exists(self.path(name)):
+            subprocess.run([sys.executable, f"{HERE}/make_model_shape.py", *args, "-o", self.path(name)], check=True,
+                           stdout=subprocess.DEVNULL)
+        return name
+
+    def run(self, model, tokens, prompt=0, sample_only=True, fusion=True):
+        """The profile's kernels and the trace's file."""
+        name = f"{model}-{prompt}-{tokens}"
+        root = ["--root", self.o.root] if self.o.root else []
+        env = dict(os.environ) if fusion else dict(os.environ, GGML_CUDA_DISABLE_FUSION="1")
+        subprocess.run(
+            [self.o.sim, "run", *root, "--profile", self.path(name + ".profile", True), "--trace",
+             self.path(name + ".trace", True), *(["--sample-only"] if sample_only else []), "--", self.o.bench, "-m",
+             self.path(model, True), "-p", str(prompt), "-n", str(tokens), "-r", "1", "-ngl", "99", "--no-warmup"],
+            check=True, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        with open(self.path(name + ".profile")) as f:
+            return json.load(f)["kernels"], self.path(name + ".trace")
+
+
+def product(bench, kind, rows, length, columns):
+    hidden, ffn, heads, kv = SHAPES[length]
+    model = bench.model(f"{kind}-{hidden}.gguf", [
+        "--hidden", str(hidden), "--ffn", str(ffn), "--heads", str(heads), "--kv-heads", str(kv), "--layers", "2",
+        "--vocab", "1024", "--type", kind])
+    kernels, _ = bench.run(model, 4 if columns == 1 else 0, columns if columns > 1 else 0, fusion=False)
+    # The row's length is an argument of the kernel, so it is among the scalars.
+    mark = length.to_bytes(4, "little").hex()
+    found = [k for k in kernels if "mul_mat_vec_q" in k["name"] and f", {columns}, " in k["name"].split(">")[0] and
+             k["groups"] in (rows // 2, rows) and mark in k["scalar_arguments"]]
+    if not found:
+        return None
+    return max(found, key=lambda k: k["launches"])
+
+
+def show(what, published, estimate, unit, limit=""):
+    print(f"{what:44} {published:>12} {estimate:10.1f} {unit:8} {estimate / float(published):6.2f}  {limit}", flush=True)
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--sim", required=True)
+    p.add_argument("--root", default="")
+    p.add_argument("--bench", default="/usr/bin/llama-bench")
+    p.add_argument("--work", default="/tmp/gfx906-figures")
+    p.add_argument("--only", default="", help="figures whose name holds this text")
+    bench = Bench(p.parse_args())
+    for kind, rows, length, columns, published in PRODUCTS:
+        what = f"{kind.lower()} {rows} x {length}, {columns} column{'s' if columns > 1 else ''}"
+        if bench.o.only not in what:
+            continue
+        k = product(bench, kind, rows, length, columns)
+        if k is None:
+            print(f"{what}: no such kernel")
+        else:
+            show(what, published, k["seconds"] * 1e6, "us", k["limit"])
+    tokens = [
+        ("27B q4_K token (as Qwen3.5 27B Q4_K_S)", 64, 22.08, True, True,
+         ["--hidden", "5120", "--ffn", "17408", "--heads", "40", "--kv-heads", "4", "--head-dim", "256", "--vocab",
+          "248320", "--type", "Q4_K"]),
+        # A build of September 2025, when few operations were fused.
+        ("Qwen3-30B-A3B Q4_0 token", 48, 79.9, False, False, ["qwen3-30b-a3b", "--type", "Q4_0"]),
+    ]
+    for what, layers, published, sample_only, fusion, args in tokens:
+        if bench.o.only not in what:
+            continue
+        traces = []
+        for n in (1, 3):
+            model = bench.model(f"{what.split()[0]}-{n}.gguf", [*args, "--layers", str(n)])
+            traces += [bench.run(model, 6, 0, sample_only, fusion)[1], str(n)]
+        out = subprocess.run([sys.executable, f"{HERE}/token_time.py", *traces, str(layers)], check=True,
+                             capture_output=True, text=True).stdout
+        show(what, published, float(out.split()[-2]), "tokens/s")
+
+
+main()
