@@ -97,12 +97,15 @@ class Reader {
   bool map(MsgValue& out, uint64_t n, int depth) {
     if ((b_.size() - pos_) / 2 < n) return false;
     out.kind = MsgValue::Kind::kMap;
-    out.members.resize(n);
-    for (auto& [key, item] : out.members) {
-      MsgValue k;
-      if (!value(k, depth + 1) || k.kind != MsgValue::Kind::kString || !value(item, depth + 1))
+    out.keys.resize(n);
+    out.items.resize(n);
+    for (uint64_t i = 0; i < n; ++i) {
+      MsgValue key;
+      if (!value(key, depth + 1) || key.kind != MsgValue::Kind::kString ||
+          !value(out.items[i], depth + 1)) {
         return false;
-      key = std::move(k.string);
+      }
+      out.keys[i] = std::move(key.string);
     }
     return true;
   }
@@ -114,8 +117,8 @@ class Reader {
 }  // namespace
 
 const MsgValue* MsgValue::find(std::string_view key) const {
-  for (const auto& [k, v] : members) {
-    if (k == key) return &v;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (keys[i] == key) return &items[i];
   }
   return nullptr;
 }

@@ -5,7 +5,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "status.hpp"
@@ -16,8 +15,8 @@ struct MsgValue {
   enum class Kind : uint8_t { kNil, kBool, kInt, kString, kArray, kMap } kind = Kind::kNil;
   int64_t integer = 0;  // also the bool
   std::string string;
-  std::vector<MsgValue> items;                            // array
-  std::vector<std::pair<std::string, MsgValue>> members;  // map with string keys
+  std::vector<MsgValue> items;    // of an array or a map
+  std::vector<std::string> keys;  // of a map, one for each item
 
   const MsgValue* find(std::string_view key) const;
   uint64_t uint(std::string_view key, uint64_t fallback = 0) const;
