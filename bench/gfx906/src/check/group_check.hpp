@@ -100,6 +100,7 @@ class GroupCheck {
 
   // LDS and scratch (group_local.cpp).
   uint64_t lds(const InstEvent& e, const MemAccess& m, Wave& w);
+  bool lds_quick_read(const InstEvent& e, const MemAccess& m);
   uint64_t lds_bounds(const InstEvent& e, const MemAccess& m);
   void lds_load(const InstEvent& e, const MemAccess& m, const Stretch& s, Wave& w);
   void lds_store(const InstEvent& e, const MemAccess& m, const Stretch& s, Wave& w);

@@ -70,8 +70,8 @@ void GroupCheck::lds_race(const InstEvent& e, const MemAccess& m, int lane, Acce
 
 void GroupCheck::lds_races(const InstEvent& e, const MemAccess& m, const Stretch& s) {
   const Access a = m.atomic ? Access::kAtomic : m.store ? Access::kWrite : Access::kRead;
-  if (!shadow_.conflicts(a, e.wave, s.at, s.bytes))
-    return shadow_.note(a, e.wave, s.at, s.bytes, m.store ? site(e) : uint16_t{0});
+  if (shadow_.note_unless_conflict(a, e.wave, s.at, s.bytes, m.store ? site(e) : uint16_t{0}))
+    return;
   for (uint64_t rest = s.lanes; rest; rest &= rest - 1) lds_race(e, m, __builtin_ctzll(rest), a);
 }
 
@@ -107,7 +107,10 @@ void GroupCheck::lds_store(const InstEvent& e, const MemAccess& m, const Stretch
 
 // Lanes whose access lies in the group's LDS; the others are reported.
 uint64_t GroupCheck::lds_bounds(const InstEvent& e, const MemAccess& m) {
-  uint64_t go = m.lanes;
+  uint64_t go = m.lanes, most = 0;
+  // Active or not: mostly all are inside.
+  for (const uint64_t a : m.addr) most |= a > lds_.size() ? ~uint64_t{0} : a + m.bytes > lds_.size();
+  if (most == 0) return go;
   for (uint64_t rest = m.lanes; rest; rest &= rest - 1) {
     const int l = __builtin_ctzll(rest);
     const uint64_t a = m.addr[static_cast<size_t>(l)];
@@ -122,10 +125,30 @@ uint64_t GroupCheck::lds_bounds(const InstEvent& e, const MemAccess& m) {
   return go;
 }
 
+// Reads of all lanes that are in order. Lanes often read what those 16 or 32 before them read, so
+// only the first of these are looked at. False: something is to be looked at lane by lane.
+bool GroupCheck::lds_quick_read(const InstEvent& e, const MemAccess& m) {
+  uint64_t lanes = ~uint64_t{0};
+  for (const size_t half : {size_t{32}, size_t{16}}) {
+    uint64_t differ = 0;
+    for (size_t l = 0; l < half; ++l) differ |= m.addr[l] ^ m.addr[l + half];
+    if (differ) break;
+    lanes = (uint64_t{1} << half) - 1;
+  }
+  bool fine = true;
+  each_stretch(m, lanes, [&](const Stretch& s) {
+    fine &= shadow_.all_written(s.at, s.bytes) &&
+            (waves_.size() == 1 ||
+             shadow_.note_unless_conflict(Access::kRead, e.wave, s.at, s.bytes, 0));
+  });
+  return fine;
+}
+
 uint64_t GroupCheck::lds(const InstEvent& e, const MemAccess& m, Wave& w) {
   const uint64_t go = lds_bounds(e, m);
   if (go) alignment(e, m, go);
-  each_stretch(m, go, [&](const Stretch& s) {
+  const bool quick = go == ~uint64_t{0} && m.load && !m.store && lds_quick_read(e, m);
+  each_stretch(m, quick ? 0 : go, [&](const Stretch& s) {
     if (waves_.size() > 1) lds_races(e, m, s);
     if (m.load) lds_load(e, m, s, w);
     if (m.store) lds_store(e, m, s, w);

@@ -50,23 +50,32 @@ void LdsShadow::all_now_written() {
   std::fill(written_.begin(), written_.end(), ~uint64_t{0});
 }
 
-uint64_t* LdsShadow::chunk(uint64_t at) {
-  uint64_t* c = chunks_.data() + at / 64 * stride_;
-  if (c[kEpoch] != epoch_) {
-    std::fill_n(c, stride_, 0);
-    c[kEpoch] = epoch_;
-  }
-  return c;
+void LdsShadow::clear(uint64_t* c) {
+  std::fill_n(c, stride_, 0);
+  c[kEpoch] = epoch_;
+}
+
+// Bytes of the chunk that an access of the wave would conflict on.
+uint64_t LdsShadow::conflicting(const uint64_t* c, uint32_t wave, Access a) {
+  const uint64_t* mine = c + kWaves + 3 * wave;
+  uint64_t found = c[kWroteMany] | (c[kWrote] & ~mine[0]);
+  if (a == Access::kWrite)
+    found |= c[kReadMany] | (c[kRead] & ~mine[1]) | c[kAtomicMany] | (c[kAtomic] & ~mine[2]);
+  return found;
+}
+
+void LdsShadow::add(uint64_t* c, uint32_t wave, Access a, uint64_t mask) {
+  const uint32_t which = a == Access::kWrite ? 0 : a == Access::kRead ? 1 : 2;
+  uint64_t& mine = c[kWaves + 3 * wave + which];
+  uint64_t* all = c + kWrote + 2 * which;  // of one wave, then of several
+  all[1] |= mask & ~mine & all[0];
+  all[0] |= mask;
+  mine |= mask;
 }
 
 bool LdsShadow::conflicts(Access a, uint32_t wave, uint64_t at, uint64_t n) {
   return each_word(at, n, [&](uint64_t from, uint64_t mask) {
-    const uint64_t* c = chunk(from);
-    const uint64_t* mine = c + kWaves + 3 * wave;
-    uint64_t found = c[kWroteMany] | (c[kWrote] & ~mine[0]);
-    if (a == Access::kWrite)
-      found |= c[kReadMany] | (c[kRead] & ~mine[1]) | c[kAtomicMany] | (c[kAtomic] & ~mine[2]);
-    return (found & mask) != 0;
+    return (conflicting(chunk(from), wave, a) & mask) != 0;
   });
 }
 
@@ -94,20 +103,29 @@ LdsShadow::Others LdsShadow::others(uint32_t wave, uint64_t at, uint64_t n) {
   return out;
 }
 
+void LdsShadow::set_sites(uint64_t at, uint64_t n, uint16_t site) {
+  std::fill(site_.begin() + static_cast<long>(at / 4),
+            site_.begin() + static_cast<long>((at + n + 3) / 4), site);
+}
+
 void LdsShadow::note(Access a, uint32_t wave, uint64_t at, uint64_t n, uint16_t site) {
-  const uint32_t which = a == Access::kWrite ? 0 : a == Access::kRead ? 1 : 2;
   each_word(at, n, [&](uint64_t from, uint64_t mask) {
-    uint64_t* c = chunk(from);
-    uint64_t& mine = c[kWaves + 3 * wave + which];
-    uint64_t* all = c + kWrote + 2 * which;  // of one wave, then of several
-    all[1] |= mask & ~mine & all[0];
-    all[0] |= mask;
-    mine |= mask;
+    add(chunk(from), wave, a, mask);
     return false;
   });
-  if (a == Access::kWrite)
-    std::fill(site_.begin() + static_cast<long>(at / 4),
-              site_.begin() + static_cast<long>((at + n + 3) / 4), site);
+  if (a == Access::kWrite) set_sites(at, n, site);
+}
+
+bool LdsShadow::note_unless_conflict(Access a, uint32_t wave, uint64_t at, uint64_t n,
+                                     uint16_t site) {
+  const bool found = each_word(at, n, [&](uint64_t from, uint64_t mask) {
+    uint64_t* c = chunk(from);
+    if (conflicting(c, wave, a) & mask) return true;
+    add(c, wave, a, mask);
+    return false;
+  });
+  if (!found && a == Access::kWrite) set_sites(at, n, site);
+  return !found;
 }
 
 }  // namespace gfx906::check

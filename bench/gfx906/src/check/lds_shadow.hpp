@@ -29,11 +29,21 @@ class LdsShadow {
   bool conflicts(Access a, uint32_t wave, uint64_t at, uint64_t n);
   Others others(uint32_t wave, uint64_t at, uint64_t n);
   void note(Access a, uint32_t wave, uint64_t at, uint64_t n, uint16_t site);
+  // Both: notes the access up to where it conflicts. False when it does.
+  bool note_unless_conflict(Access a, uint32_t wave, uint64_t at, uint64_t n, uint16_t site);
 
  private:
   // Per 64 bytes: the epoch it is of, seven words over all waves, three words of each wave.
   enum : uint32_t { kEpoch, kWrote, kWroteMany, kRead, kReadMany, kAtomic, kAtomicMany, kWaves };
-  uint64_t* chunk(uint64_t at);
+  uint64_t* chunk(uint64_t at) {
+    uint64_t* c = chunks_.data() + at / 64 * stride_;
+    if (c[kEpoch] != epoch_) clear(c);
+    return c;
+  }
+  void clear(uint64_t* c);
+  static uint64_t conflicting(const uint64_t* c, uint32_t wave, Access a);
+  static void add(uint64_t* c, uint32_t wave, Access a, uint64_t mask);
+  void set_sites(uint64_t at, uint64_t n, uint16_t site);
   uint32_t waves_ = 0, stride_ = 0;
   uint64_t epoch_ = 1, bytes_ = 0;
   std::vector<uint64_t> chunks_, written_;
