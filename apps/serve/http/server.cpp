@@ -12,6 +12,7 @@
 #include <charconv>
 #include <cstring>
 #include <random>
+#include <set>
 #include <thread>
 
 #include "base/log.hpp"
@@ -34,6 +35,12 @@ bool plain_id(const std::string& id) {
   return !id.empty() && id.size() <= 64 && std::all_of(id.begin(), id.end(), [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.';
   });
+}
+
+bool is_unknown_method(const std::string& method) {
+  static const std::set<std::string> kKnown = {"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "PRI"};
+  return !method.empty() && method.size() <= 20 && kKnown.count(method) == 0 &&
+         std::all_of(method.begin(), method.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
 }
 
 // Takes the same time wherever the two differ.
@@ -412,10 +419,17 @@ void HttpServer::dispatch(const httplib::Request& request, httplib::Response& re
 }
 
 // Errors that the HTTP library itself answers.
-void HttpServer::fill_error(const httplib::Request&, httplib::Response& response) {
+void HttpServer::fill_error(const httplib::Request& request, httplib::Response& response) {
   if (!response.body.empty() || response.status < 400) return;
   ApiError error = ApiError::invalid("the request is not well-formed HTTP");
   error.status = response.status;
+  // The library refuses a method that it does not know before it looks at the path.
+  if (response.status == 400 && is_unknown_method(request.method) && request.version.starts_with("HTTP/1.")) {
+    const Found found = find(request.method, request.target.substr(0, request.target.find('?')));
+    if (found.other_method) response.set_header("Allow", found.allowed);
+    error = found.other_method ? ApiError::method_not_allowed("this path takes " + found.allowed + ", not " + request.method)
+                               : ApiError::not_found();
+  }
   if (response.status == 404) error = ApiError::not_found();
   if (response.status == 413) error = ApiError::too_large("the request is too large");
   if (response.status == 414) error.message = "the request line is too long";
