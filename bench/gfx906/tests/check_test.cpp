@@ -154,6 +154,31 @@ TEST_CASE("misaligned atomics and scalar loads") {
   run_simple("misaligned_scalar", FaultKind::kMisaligned, true);
 }
 
+TEST_CASE("plain accesses: what alignment they need depends on the mode of the card") {
+  using gfx906::check::Alignment;
+  const auto store_at = [](uint64_t offset, Alignment mode) {
+    auto run = std::make_unique<Run>();
+    run->checker.alignment = mode;
+    Buffer p(run->checker, 101);
+    (*run)("store_outside", 1, 64, Args().add(p.address() + offset).add(100));
+    return run;
+  };
+  CHECK(store_at(2, Alignment::kUnaligned)->checker.reports().total() == 0);
+  CHECK(store_at(4, Alignment::kNatural)->checker.reports().total() == 0);
+  for (const Alignment mode : {Alignment::kDword, Alignment::kNatural})
+    expect(*store_at(2, mode), "store_outside", FaultKind::kMisaligned);
+  // Structures of 16 bytes, four bytes off.
+  for (const Alignment mode : {Alignment::kDword, Alignment::kNatural}) {
+    Run run;
+    run.checker.alignment = mode;
+    Buffer in(run.checker, 512), out(run.checker, 512);
+    run("odds_and_ends", 1, 128, Args().add(in.address() + 4).add(out.address()).add(100));
+    const auto faults = run.checker.reports().all();
+    CHECK(faults.empty() == (mode == Alignment::kDword));
+    for (const Fault& f : faults) CHECK(f.kind == FaultKind::kMisaligned);
+  }
+}
+
 TEST_CASE("memory never written: global, scalar, LDS, scratch") {
   run_simple("use_unwritten", FaultKind::kNeverWritten, true, false);
   run_simple("copy_unwritten", FaultKind::kNeverWritten, true, false);

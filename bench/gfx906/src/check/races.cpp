@@ -195,18 +195,18 @@ bool GlobalRaces::each_page(Cache& cache, uint64_t address, uint64_t bytes, F&& 
 
 bool GlobalRaces::load_all(Cache& cache, uint64_t group, uint64_t address, uint64_t bytes) {
   if ((address | bytes) % 4) return false;
-  const uint64_t now = time_.load(std::memory_order_relaxed), acquired = acquire_[group];
+  const uint64_t acquired = acquire_[group];
   return each_page(cache, address, bytes, [&](RacePage& page, size_t word, size_t n) {
-    return load_words(page, word, n, group, acquired, now);
+    // The time is asked for when the page is there: a new page's begins then.
+    return load_words(page, word, n, group, acquired, time_.load(std::memory_order_relaxed));
   });
 }
 
 bool GlobalRaces::store_all(Cache& cache, uint64_t group, uint64_t address, uint64_t bytes) {
   if ((address | bytes) % 4) return false;
-  const uint64_t now = time_.load(std::memory_order_relaxed);
   for (const bool note : {false, true}) {
     const bool free = each_page(cache, address, bytes, [&](RacePage& page, size_t word, size_t n) {
-      return store_words(page, word, n, group, now, note);
+      return store_words(page, word, n, group, time_.load(std::memory_order_relaxed), note);
     });
     if (!free) return false;
   }
