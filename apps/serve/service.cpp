@@ -95,9 +95,15 @@ Result<std::shared_ptr<text::GrammarMasks>> Service::grammar(const std::string& 
   };
   Result<std::shared_ptr<const text::Grammar>> grammar = text::Grammar::parse(gbnf, {}, resolve);
   if (!grammar) return grammar.status();
+  std::shared_ptr<const text::VocabularyIndex> vocabulary;
+  {
+    const std::lock_guard lock(grammar_mutex_);
+    vocabulary = grammar_vocabulary();
+  }
+  if (!vocabulary) return Status(Code::kUnsupported, "grammar: this model's vocabulary cannot be bound");
+  auto masks = text::GrammarMasks::create(*grammar, std::move(vocabulary));
+  masks->warm();   // here, and not while other requests' tokens wait for this one's
   const std::lock_guard lock(grammar_mutex_);
-  if (!grammar_vocabulary()) return Status(Code::kUnsupported, "grammar: this model's vocabulary cannot be bound");
-  auto masks = text::GrammarMasks::create(*grammar, grammar_vocabulary());
   grammars_.insert(grammars_.begin(), {gbnf, masks});
   if (grammars_.size() > kKeptGrammars) grammars_.pop_back();
   return masks;

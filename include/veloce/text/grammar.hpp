@@ -115,17 +115,19 @@ class GrammarMasks {
   }
 
   // Works out, ahead of time, the masks of the rules that call nothing (string bodies and the
-  // like): the only ones that take milliseconds. They stay in the vocabulary's shared store, so
-  // that doing it once for a grammar with the usual rules, at start-up, serves all later grammars
-  // that have them.
-  void warm() {
+  // like): the ones that take a millisecond, which a step of decoding should not be kept waiting
+  // for. Those of usual rules stay in the vocabulary's shared store and serve later grammars too.
+  // Ends after about `budget` steps of work (3 million: some hundredths of a second).
+  void warm(std::size_t budget = 3000000) {
     const GrammarAutomaton& a = grammar_->automaton();
+    std::size_t spent = 0;
     for (const auto& rule : a.rules) {
       constexpr std::uint32_t kMostStates = 64;
       if (!rule.leaf || rule.end - rule.start > kMostStates) continue;
-      for (std::uint32_t s = rule.start; s < rule.end; ++s) {
+      for (std::uint32_t s = rule.start; s < rule.end && spent < budget; ++s) {
         std::size_t work = 0;
         if (a.states[s].has_edges()) (void)of(s, work);
+        spent += work + 1;
       }
     }
   }
