@@ -185,10 +185,12 @@ void Registry::add_function(Module& module, const void* host, const char* name) 
   Function* function = module.function(name);
   const std::lock_guard lock(mutex_);
   functions_[host] = function;
+  hosts_[&module].push_back(host);
 }
 
 void Registry::add_variable(const void* host, HostVariable variable) {
   const std::lock_guard lock(mutex_);
+  hosts_[variable.module].push_back(host);
   variables_[host] = std::move(variable);
 }
 
@@ -208,8 +210,14 @@ bool Registry::variable(const void* host, HostVariable& out) {
 
 void Registry::remove(const Module* module) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(functions_, [&](const auto& entry) { return &entry.second->module() == module; });
-  std::erase_if(variables_, [&](const auto& entry) { return entry.second.module == module; });
+  const auto hosts = hosts_.extract(module);
+  if (hosts.empty()) return;
+  for (const void* host : hosts.mapped()) {  // another module may have registered the address since
+    const auto f = functions_.find(host);
+    if (f != functions_.end() && &f->second->module() == module) functions_.erase(f);
+    const auto v = variables_.find(host);
+    if (v != variables_.end() && v->second.module == module) variables_.erase(v);
+  }
 }
 
 Function* resolve_function(const void* handle) {

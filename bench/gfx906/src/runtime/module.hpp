@@ -98,6 +98,7 @@ class Registry {
   std::mutex mutex_;
   std::unordered_map<const void*, Function*> functions_;
   std::unordered_map<const void*, HostVariable> variables_;
+  std::unordered_map<const Module*, std::vector<const void*>> hosts_;  // what each module registered
 };
 
 // A handle that came from hipModuleLoad or hipModuleGetFunction, or a registered host function: programs pass
