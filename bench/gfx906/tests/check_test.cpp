@@ -62,10 +62,10 @@ struct Run {
   std::string text() { return checker.reports().text(); }
 };
 
-// The line of faults.hip that ends with "// FAULT name".
-uint32_t marked_line(const std::string& name) {
+// The line of faults.hip that ends with "// FAULT name" (or another mark).
+uint32_t marked_line(const std::string& name, const std::string& kind = "FAULT") {
   std::ifstream f(gfx906_test::data_dir() + "/faults.hip");
-  const std::string mark = "// FAULT " + name;
+  const std::string mark = "// " + kind + " " + name;
   std::string line;
   for (uint32_t n = 1; std::getline(f, line); ++n)
     if (line.ends_with(mark)) return n;
@@ -142,6 +142,22 @@ TEST_CASE("accesses outside of allocations are found, and memory around them is 
     expect(run, "lds_outside", FaultKind::kOutOfBounds);
     CHECK(run.checker.reports().all()[0].lane == 63);
   }
+}
+
+TEST_CASE("a fault in inlined code: its own line, and those of the calls from the inside out") {
+  Run run;
+  Buffer p(run.checker, 64), out(run.checker, 64);
+  run("inlined_outside", 1, 64, Args().add(p.address()).add(out.address()));
+  expect(run, "inlined_outside", FaultKind::kOutOfBounds);
+  const Fault f = run.checker.reports().all()[0];
+  REQUIRE(f.inlined_at.size() == 2);
+  const auto at = [&](size_t k, const char* mark) {
+    const std::string end = "faults.hip:" + std::to_string(marked_line(mark, "CALLER"));
+    CHECK_MESSAGE(f.inlined_at[k].ends_with(end), f.inlined_at[k]);
+  };
+  at(0, "inner");
+  at(1, "outer");
+  CHECK(run.text().find("inlined at ") != std::string::npos);
 }
 
 TEST_CASE("misaligned atomics and scalar loads") {

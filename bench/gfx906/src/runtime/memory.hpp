@@ -22,7 +22,7 @@ struct Allocation {
   unsigned flags = 0;
   uint64_t id = 0;
   MemPool* pool = nullptr;
-  size_t zone = 0;  // bytes before and behind that belong to it and to which nothing has access
+  size_t zone = 0;  // bytes before and behind that nothing else is put into
   bool mapped() const { return kind != MemoryKind::kRegisteredHost && kind != MemoryKind::kGlobals; }
 };
 

@@ -22,6 +22,16 @@ extern "C" __global__ void lds_outside(int* out, int at) {
   out[threadIdx.x] = t[threadIdx.x + at];  // FAULT lds_outside
 }
 
+__device__ __forceinline__ int next_of(const int* p, int i) {
+  return p[i + 1];  // FAULT inlined_outside
+}
+__device__ __forceinline__ int twice_next(const int* p, int i) {
+  return 2 * next_of(p, i);  // CALLER inner
+}
+extern "C" __global__ void inlined_outside(const int* p, int* out) {
+  out[threadIdx.x] = twice_next(p, threadIdx.x);  // CALLER outer
+}
+
 extern "C" __global__ void misaligned_atomic(char* p) {
   __hip_atomic_fetch_add((int*)(p + 2) + threadIdx.x, 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);  // FAULT misaligned_atomic
 }
