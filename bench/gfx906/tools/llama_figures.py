@@ -92,18 +92,16 @@ def main():
         else:
             show(what, published, k["seconds"] * 1e6, "us", k["limit"])
     tokens = [
-        ("27B q4_K token (as Qwen3.5 27B Q4_K_S)", 64, 22.08, True, True,
-         ["--hidden", "5120", "--ffn", "17408", "--heads", "40", "--kv-heads", "4", "--head-dim", "256", "--vocab",
-          "248320", "--type", "Q4_K"]),
+        ("Qwen3.5 27B Q4_K_S token", 64, 22.08, True, True, (4, 8), ["qwen3.5-27b", "--type", "Q4_K"]),
         # A build of September 2025, when few operations were fused.
-        ("Qwen3-30B-A3B Q4_0 token", 48, 79.9, False, False, ["qwen3-30b-a3b", "--type", "Q4_0"]),
+        ("Qwen3-30B-A3B Q4_0 token", 48, 79.9, False, False, (1, 3), ["qwen3-30b-a3b", "--type", "Q4_0"]),
     ]
-    for what, layers, published, sample_only, fusion, args in tokens:
+    for what, layers, published, sample_only, fusion, made, args in tokens:
         if bench.o.only not in what:
             continue
         traces = []
-        for n in (1, 3):
-            model = bench.model(f"{what.split()[0]}-{n}.gguf", [*args, "--layers", str(n)])
+        for n in made:
+            model = bench.model(f"{args[0]}-{n}.gguf", [*args, "--layers", str(n)])
             traces += [bench.run(model, 6, 0, sample_only, fusion)[1], str(n)]
         out = subprocess.run([sys.executable, f"{HERE}/token_time.py", *traces, str(layers)], check=True,
                              capture_output=True, text=True).stdout

@@ -18,7 +18,11 @@ TYPES = {
 PRESETS = {
     "qwen3-30b-a3b": dict(hidden=2048, layers=48, heads=32, kv_heads=4, head_dim=128, ffn=6144, expert_ffn=768,
                           experts=128, experts_used=8, vocab=151936),
+    # Three of four layers are gated delta nets; --layers should be a multiple of four.
+    "qwen3.5-27b": dict(hidden=5120, layers=64, heads=24, kv_heads=4, head_dim=256, ffn=17408, vocab=248320,
+                        delta_heads=48),
 }
+DELTA_KEYS, DELTA_HEAD = 16, 128  # heads of queries and keys, values of a head
 ALIGNMENT = 32
 
 
@@ -42,6 +46,34 @@ def metadata(key, value):
     return head + struct.pack("<IIQ", 9, 5, len(value)) + struct.pack(f"<{len(value)}i", *value)
 
 
+def hybrid_layer(o, n):
+    """A layer of qwen3.5: attention in every fourth, else a gated delta net."""
+    inner, channels = o.delta_heads * DELTA_HEAD, (o.delta_heads + 2 * DELTA_KEYS) * DELTA_HEAD
+    query, key = o.heads * o.head_dim, o.kv_heads * o.head_dim
+    yield "attn_norm.weight", [o.hidden], "F32"
+    yield "post_attention_norm.weight", [o.hidden], "F32"
+    if n % 4 == 3:
+        yield "attn_q.weight", [o.hidden, 2 * query], o.type
+        yield "attn_k.weight", [o.hidden, key], o.type
+        yield "attn_v.weight", [o.hidden, key], o.type
+        yield "attn_output.weight", [query, o.hidden], o.type
+        yield "attn_q_norm.weight", [o.head_dim], "F32"
+        yield "attn_k_norm.weight", [o.head_dim], "F32"
+    else:
+        yield "attn_qkv.weight", [o.hidden, channels], o.type
+        yield "attn_gate.weight", [o.hidden, inner], o.type
+        yield "ssm_alpha.weight", [o.hidden, o.delta_heads], "F32"
+        yield "ssm_beta.weight", [o.hidden, o.delta_heads], "F32"
+        yield "ssm_conv1d.weight", [4, channels], "F32"
+        yield "ssm_a", [o.delta_heads], "F32"
+        yield "ssm_dt.bias", [o.delta_heads], "F32"
+        yield "ssm_norm.weight", [DELTA_HEAD], "F32"
+        yield "ssm_out.weight", [inner, o.hidden], o.type
+    yield "ffn_gate.weight", [o.hidden, o.ffn], o.type
+    yield "ffn_up.weight", [o.hidden, o.ffn], o.type
+    yield "ffn_down.weight", [o.ffn, o.hidden], o.type
+
+
 def tensors(o):
     """(name, dimensions from the fastest on, type) of each."""
     query, key = o.heads * o.head_dim, o.kv_heads * o.head_dim
@@ -49,6 +81,11 @@ def tensors(o):
     yield "output_norm.weight", [o.hidden], "F32"
     yield "output.weight", [o.hidden, o.vocab], "Q6_K" if o.type in ("Q4_0", "Q4_K", "Q5_K") else o.type
     for n in range(o.layers):
+        if o.delta_heads:
+            for name, dims, kind in hybrid_layer(o, n):
+                yield f"blk.{n}.{name}", dims, kind
+            continue
+
         def one(name, dims, kind):
             return f"blk.{n}.{name}.weight", dims, kind
         yield one("attn_norm", [o.hidden], "F32")
@@ -94,7 +131,7 @@ def bytes_of(dims, kind):
 
 
 def write(o):
-    arch = "qwen3moe" if o.experts else "qwen3"
+    arch = "qwen3moe" if o.experts else "qwen35" if o.delta_heads else "qwen3"
     meta = {
         "general.architecture": arch, "general.name": "random weights", "general.alignment": ALIGNMENT,
         f"{arch}.block_count": o.layers, f"{arch}.context_length": 8192, f"{arch}.embedding_length": o.hidden,
@@ -112,6 +149,13 @@ def write(o):
         meta[f"{arch}.expert_count"] = o.experts
         meta[f"{arch}.expert_used_count"] = o.experts_used
         meta[f"{arch}.expert_feed_forward_length"] = o.expert_ffn
+    if o.delta_heads:
+        meta |= {
+            f"{arch}.rope.dimension_count": o.head_dim // 4, f"{arch}.rope.dimension_sections": [11, 11, 10, 0],
+            f"{arch}.full_attention_interval": 4, f"{arch}.ssm.conv_kernel": 4, f"{arch}.ssm.state_size": DELTA_HEAD,
+            f"{arch}.ssm.group_count": DELTA_KEYS, f"{arch}.ssm.time_step_rank": o.delta_heads,
+            f"{arch}.ssm.inner_size": o.delta_heads * DELTA_HEAD,
+        }
     infos, sizes, at = b"", [], 0
     for name, dims, kind in tensors(o):
         infos += text(name) + struct.pack(f"<I{len(dims)}QIQ", len(dims), *dims, TYPES[kind][0], at)
@@ -135,7 +179,7 @@ def write(o):
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("preset", nargs="?", choices=sorted(PRESETS), help="shape of a known model; options change it")
 for option, fallback in dict(hidden=1024, layers=2, heads=16, kv_heads=8, head_dim=128, ffn=3072, experts=0,
-                             experts_used=8, expert_ffn=768, vocab=32768, seed=1).items():
+                             experts_used=8, expert_ffn=768, delta_heads=0, vocab=32768, seed=1).items():
     parser.add_argument("--" + option.replace("_", "-"), type=int, help=f"({fallback})")
     parser.set_defaults(**{option + "_fallback": fallback})
 parser.add_argument("--type", choices=sorted(TYPES), default="Q4_K", help="of the matrices (Q4_K)")
