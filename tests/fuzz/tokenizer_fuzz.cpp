@@ -57,7 +57,7 @@ Tokenizer spm() {
 const std::vector<Tokenizer>& tokenizers() {
   static const std::vector<Tokenizer> kAll = [] {
     std::vector<Tokenizer> all;
-    for (const char* pre : {"gpt-2", "llama-bpe", "qwen2", "deepseek-v3", "smollm", "gpt-4o", "tekken", "glm4"}) all.push_back(bpe(pre));
+    for (const char* pre : {"gpt-2", "llama-bpe", "qwen2", "deepseek-v3", "smollm", "gpt-4o", "kimi-k2", "deepseek-coder"}) all.push_back(bpe(pre));
     all.push_back(spm());
     return all;
   }();

@@ -236,12 +236,20 @@ class ChatParser {
       }
     }
     std::size_t best = std::string_view::npos, which = 0;
-    for (std::size_t i = 0; i < marks.size(); ++i) {
-      const std::size_t hit = rest().find(marks[i]);
-      if (hit < best) best = hit, which = i;
+    const auto find_first = [&] {
+      best = std::string_view::npos;
+      for (std::size_t i = 0; i < marks.size(); ++i) {
+        const std::size_t hit = rest().find(marks[i]);
+        if (hit < best) best = hit, which = i;
+      }
+    };
+    find_first();
+    if (best != std::string_view::npos && which < first_call && !detail::trimmed(rest().substr(0, best)).empty()) {
+      // Thoughts only come first; a call may still follow.
+      marks.erase(marks.begin(), marks.begin() + std::ptrdiff_t(first_call));
+      first_call = 0;
+      find_first();
     }
-    if (best != std::string_view::npos && which < first_call && !detail::trimmed(rest().substr(0, best)).empty())
-      best = std::string_view::npos, marks.erase(marks.begin());  // thoughts only come first
     if (best == std::string_view::npos) {
       const std::size_t n = rest().size() - held(marks);
       emit_text(ChatDelta::Kind::kContent, rest().substr(0, n));
