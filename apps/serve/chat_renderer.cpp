@@ -171,12 +171,12 @@ void ChatRenderer::probe() {
   const auto call = [&](const std::string& name, Json arguments) {
     return Json{{"id", "call00001"}, {"type", "function"}, {"function", {{"name", name}, {"arguments", std::move(arguments)}}}};
   };
-  const auto with_calls = [&](Json calls) {
-    return Conversation{{user("x"), {{"role", "assistant"}, {"content", ""}, {"tool_calls", std::move(calls)}}}, {tool}, Json::object(), false};
+  const auto with_calls = [&](std::vector<Json> calls) {
+    return Conversation{{user("x"), {{"role", "assistant"}, {"content", ""}, {"tool_calls", Json(std::move(calls))}}}, Json::array({tool}), Json::object(), false};
   };
   Json found = Json::object();
   found["supports_system_role"] = shows({{{{"role", "system"}, {"content", marker}}, user("x")}, Json::array(), Json::object(), true}, marker);
-  found["supports_tools"] = shows({{user("x")}, {tool}, Json::object(), true}, "tool-probe");
+  found["supports_tools"] = shows({Json::array({user("x")}), Json::array({tool}), Json::object(), true}, "tool-probe");
   const bool text_arguments = shows(with_calls({call("tool-probe", "{\"needle\":\"" + marker + "\"}")}), marker);
   const bool object_arguments = shows(with_calls({call("tool-probe", {{"needle", marker}})}), marker);
   found["supports_tool_calls"] = text_arguments || object_arguments;
@@ -184,10 +184,10 @@ void ChatRenderer::probe() {
   found["supports_parallel_tool_calls"] =
       object_arguments && shows(with_calls({call("tool-probe", {{"a", "b"}}), call("tool-probe", {{"needle", marker}})}), marker);
   found["supports_preserve_reasoning"] = shows({{user("x"), {{"role", "assistant"}, {"content", "y"}, {"reasoning_content", marker}}, user("z")}, Json::array(), Json::object(), true}, marker);
-  found["supports_string_content"] = shows({{user(marker)}, Json::array(), Json::object(), true}, marker);
+  found["supports_string_content"] = shows({Json::array({user(marker)}), Json::array(), Json::object(), true}, marker);
   found["supports_typed_content"] = shows({{{{"role", "user"}, {"content", {{{"type", "text"}, {"text", marker}}}}}}, Json::array(), Json::object(), true}, marker);
   const auto rendered = [&](const char* variable, Json value) {
-    const Result<std::string> out = render({{user("x")}, Json::array(), {{variable, std::move(value)}}, true});
+    const Result<std::string> out = render({Json::array({user("x")}), Json::array(), {{variable, std::move(value)}}, true});
     return out.ok() ? *out : std::string();
   };
   can_think_ = rendered("enable_thinking", true) != rendered("enable_thinking", false);
