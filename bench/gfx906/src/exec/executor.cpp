@@ -77,6 +77,20 @@ std::string describe_fault(const WaveView& w, uint64_t address) {
   return out;
 }
 
+// The error of the wave that a memory fault interrupted. Kept out of the function with sigsetjmp.
+[[gnu::noinline]] void record_fault(GroupState& g, uint64_t address) {
+  for (WaveView* w : g.waves) {
+    if (w->status == WaveStatus::kRunning && w->running) {
+      fault(*w, w->ip, Code::kFault, describe_fault(*w, address));
+      return;
+    }
+  }
+  char text[64];
+  snprintf(text, sizeof text, "memory fault at address 0x%llx",
+           static_cast<unsigned long long>(address));
+  g.error = Status(Code::kFault, text);
+}
+
 StepResult guarded_step(GroupState& g, uint64_t budget) {
   FaultFrame frame;
   const unsigned csr = _mm_getcsr();
@@ -88,16 +102,7 @@ StepResult guarded_step(GroupState& g, uint64_t budget) {
   }
   current_frame = nullptr;
   _mm_setcsr(csr);
-  for (WaveView* w : g.waves) {
-    if (w->status == WaveStatus::kRunning && w->running) {
-      fault(*w, w->ip, Code::kFault, describe_fault(*w, frame.address));
-      return StepResult::kFault;
-    }
-  }
-  char text[64];
-  snprintf(text, sizeof text, "memory fault at address 0x%llx",
-           static_cast<unsigned long long>(frame.address));
-  g.error = Status(Code::kFault, text);
+  record_fault(g, frame.address);
   return StepResult::kFault;
 }
 
