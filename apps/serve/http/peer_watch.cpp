@@ -49,9 +49,10 @@ void PeerWatch::run() {
     const int n = epoll_wait(epoll_, events, 64, -1);
     if (n < 0 && errno != EINTR) return;
     for (int i = 0; i < n; ++i) {
-      if (events[i].data.u64 == 0) return;
+      const std::uint64_t id = events[i].data.u64;   // a copy: the structure is packed, and its members may not be aligned
+      if (id == 0) return;
       const std::lock_guard lock(mutex_);
-      const auto found = watched_.find(events[i].data.u64);
+      const auto found = watched_.find(id);
       if (found == watched_.end()) continue;
       // Under the lock, so that a handle's end waits for its callback.
       found->second();
