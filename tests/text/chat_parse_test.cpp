@@ -192,8 +192,10 @@ TEST_CASE("thoughts written by every template are read back") {
   for (const TestTemplate& t : all_templates()) {
     CAPTURE(t.name);
     const ChatFormat format = ChatFormat::derive(t.render(), t.source);
+    ordered_json given = message;
+    given[format.reasoning_field] = message["reasoning_content"];
     std::string prompt;
-    const std::string text = written(t, format, message, on, false, &prompt);
+    const std::string text = written(t, format, given, on, false, &prompt);
     ChatParseOptions options;
     options.begins_in_reasoning = format.opens_reasoning(prompt);
     if (text.find("Six < seven.") == std::string::npos) {
@@ -228,6 +230,32 @@ TEST_CASE("texts without calls and broken calls stay content") {
       }
     }
   }
+}
+
+TEST_CASE("a mark inside a JSON value's string is that string's") {
+  ChatFormat format;
+  format.style = CallStyle::kTagged;
+  format.opening = {"<call>", "<f="};
+  format.after_name = {">"};
+  format.key_start = "<p=";
+  format.key_end = {">"};
+  format.value_end = "</p>";
+  format.closing = {"</f>", "</call>"};
+  format.closing_each = 2;
+  ChatParseOptions options;
+  options.parse_calls = true;
+  options.tools = ordered_json::parse(R"([{"type":"function","function":{"name":"g","parameters":{"type":"object","properties":{"a":{"type":"array"},"b":{"type":"object"}}}}}])");
+  const std::string text = R"(<call><f=g><p=a>["x</p>y", "\"</p></f>"]</p><p=b>{"k": "</p>"}</p></f></call>)";
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const Message got = parse(format, options, text, Cut::kTwo, at);
+    REQUIRE(got.calls.size() == 1);
+    CHECK(ordered_json::parse(got.calls[0].arguments, nullptr, false) == ordered_json::parse(R"({"a": ["x</p>y", "\"</p></f>"], "b": {"k": "</p>"}})"));
+    CHECK(got.content.empty());
+  }
+  // A string that is never closed: the first mark it was.
+  const Message broken = parse(format, options, R"(<call><f=g><p=a>["x</p></f></call>)", Cut::kBytes);
+  REQUIRE(broken.calls.size() == 1);
+  CHECK(ordered_json::parse(broken.calls[0].arguments, nullptr, false) == ordered_json::parse(R"({"a": "[\"x"})"));
 }
 
 TEST_CASE("channels") {

@@ -450,7 +450,8 @@ class ChatParser {
     skip_blanks();
     if (rest().empty() && !last_) return false;
     Match best = match(format_.key_start);
-    if (!format_.closing.empty() && best != Match::kYes) best = std::max(best, match(format_.closing[0]));
+    for (const std::string& mark : format_.closing)
+      if (best != Match::kYes) best = std::max(best, match(mark));
     if (best == Match::kPartial) return false;
     if (best == Match::kNo) return give_up();
     start_call();
@@ -534,21 +535,49 @@ class ChatParser {
     std::string name = any_arguments_ ? ", " : "{";
     jinja::append_json_string(key_, false, name);
     arguments(name + ": ");
-    member_text_.clear();
     quote_open_ = false;
+    scanned_ = 0;
+    first_mark_ = std::string_view::npos;
+    in_json_ = 0;
+    in_string_ = escaped_ = false;
     state_ = State::kTagged;
     return true;
   }
   bool tagged() {
-    const std::size_t end = rest().find(format_.value_end);
-    std::size_t n = end != std::string_view::npos ? end : rest().size() - held({format_.value_end});
-    if (type_ == "string") return tagged_text(end, n);
-    member_text_.append(rest().substr(0, n));
+    if (type_ == "string") {
+      const std::size_t end = rest().find(format_.value_end);
+      return tagged_text(end, end != std::string_view::npos ? end : rest().size() - held({format_.value_end}));
+    }
+    // A mark within a string of the JSON value is that string's; where the string never ends, it was the mark.
+    constexpr std::size_t kNone = std::string_view::npos;
+    std::size_t end = rest().find(format_.value_end, scanned_);
+    while (end != kNone && ends_in_string(end)) {
+      if (first_mark_ == kNone) first_mark_ = end;
+      end = rest().find(format_.value_end, end + 1);
+    }
+    if (end == kNone && !last_) {
+      (void)ends_in_string(std::max(scanned_, rest().size() - held({format_.value_end})));
+      return false;
+    }
+    if (end == kNone) end = first_mark_;
+    std::string_view text = rest().substr(0, std::min(end, rest().size()));
+    const std::size_t n = text.size();
+    if (format_.value_padded && text.ends_with('\n')) text.remove_suffix(1);
+    arguments(detail::argument_json(text, type_));
     consume(n);
-    if (end == std::string_view::npos && !last_) return false;
-    if (format_.value_padded && member_text_.ends_with('\n')) member_text_.pop_back();
-    arguments(detail::argument_json(member_text_, type_));
-    return end_value(end != std::string_view::npos);
+    return end_value(end != kNone);
+  }
+  // Reads the JSON value on to `to`: does a string of it go on there?
+  bool ends_in_string(std::size_t to) {
+    const std::string_view text = rest();
+    for (; scanned_ < to; ++scanned_) {
+      const char c = text[scanned_];
+      if (!in_json_ && !detail::is_blank(c)) in_json_ = c == '{' || c == '[' || c == '"' ? 1 : -1;
+      if (escaped_) escaped_ = false;
+      else if (c == '\\') escaped_ = in_string_;
+      else if (c == '"') in_string_ = !in_string_;
+    }
+    return in_string_ && in_json_ == 1;
   }
   // A text is passed on as it comes.
   bool tagged_text(std::size_t end, std::size_t n) {
@@ -695,6 +724,9 @@ class ChatParser {
   detail::JsonScan scan_;
   std::string key_, member_text_, type_;
   bool quote_open_ = false;
+  std::size_t scanned_ = 0, first_mark_ = std::string_view::npos;   // of a JSON value between tags
+  int in_json_ = 0;                                                 // 1: it is a list, an object or a string
+  bool in_string_ = false, escaped_ = false;
   Route route_ = Route::kContent;
 };
 

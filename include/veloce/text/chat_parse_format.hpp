@@ -36,11 +36,13 @@ enum class CallStyle {
 struct ChatFormat {
   // Thoughts; empty: the template knows none.
   std::string reasoning_start, reasoning_end;
+  std::string reasoning_field = "reasoning_content";  // of a message, as the template reads it
 
   CallStyle style = CallStyle::kNone;
   std::vector<std::string> opening;  // marks before the name or object, in order; empty: the call stands alone
   std::size_t repeat = 0;            // where `opening` starts again for a second call
   std::vector<std::string> closing;  // marks after a call, of any number
+  std::size_t closing_each = 0;      // that many stand behind each call, the others behind the last
   bool json_list = false;            // calls are elements of a list
   std::string name_key = "name", arguments_key = "arguments", id_key;
   bool id_last = false;              // the id stands after the arguments
@@ -52,6 +54,8 @@ struct ChatFormat {
   bool value_padded = false;            // a newline stands on either side of the value
   std::string turn_end;                 // what the template puts after an answer
   bool content_padded = false;          // white space stands between the prompt and the content
+  // kChannels: what stands before the content, and before each message of an answer but the first.
+  std::string content_start, message_start;
 
   bool has_calls() const { return style != CallStyle::kNone; }
   // True if the answer to this prompt begins inside a thought.
@@ -129,6 +133,7 @@ class FormatProbe {
   static constexpr const char* kUser = "quokka asks";
   static constexpr const char* kContent = "wombat says";
   static constexpr const char* kThought = "numbat thinks";
+  static constexpr const char* kChannel = "<|channel|>";
   static constexpr const char* kFirst = "fn_alpaca";
   static constexpr const char* kSecond = "fn_bobcat";
 
@@ -189,7 +194,8 @@ class FormatProbe {
                                       {{"enable_thinking", true}, {"thinking", true}, {"drop_thinking", false}, {"clear_thinking", false}});
       const std::size_t thought = text.find(kThought), content = text.find(kContent);
       if (thought == std::string::npos || content == std::string::npos || content < thought) continue;
-      if (text.find("<|channel|>") < thought) return;  // read by CallStyle::kChannels
+      out_.reasoning_field = field;
+      if (text.find(kChannel) < thought) return find_channels(text, thought, content);
       const auto before = marks_of(text.substr(0, thought));
       const std::size_t after = thought + std::string_view(kThought).size();
       const auto between = marks_of(text.substr(after, content - after));
@@ -210,6 +216,19 @@ class FormatProbe {
       out_.reasoning_end = end;
       return;
     }
+  }
+  // <|start|>assistant<|channel|>analysis<|message|>THOUGHT<|end|><|start|>assistant<|channel|>final<|message|>CONTENT
+  void find_channels(const std::string& text, std::size_t thought, std::size_t content) {
+    const std::size_t open = text.rfind(kChannel, thought), last = text.rfind(kChannel, content);
+    const std::size_t after = thought + std::string_view(kThought).size();
+    if (last < after) return;
+    const std::string between = text.substr(after, last - after);
+    const std::size_t end = std::min(between.find('>'), between.size() - 1) + 1;
+    out_.style = CallStyle::kChannels;
+    out_.reasoning_start = text.substr(open, thought - open);
+    out_.reasoning_end = between.substr(0, end);
+    out_.message_start = between.substr(end);
+    out_.content_start = text.substr(last, content - last);
   }
   // "assistant<think>" without a break between: only the tag is the mark.
   static std::string last_tag(const std::string& mark) {
@@ -260,9 +279,16 @@ class FormatProbe {
       ++same;
     out_.repeat = out_.opening.size() - same;
     out_.closing = marks_of(after);
+    out_.closing_each = between.empty() ? out_.closing.size() : common_marks(out_.closing, middle, middle.size() - same);
     for (std::size_t i = 0; i + same < middle.size(); ++i)
       if (std::find(out_.closing.begin(), out_.closing.end(), middle[i]) == out_.closing.end())
         out_.closing.push_back(middle[i]);
+  }
+
+  static std::size_t common_marks(const std::vector<std::string>& a, const std::vector<std::string>& b, std::size_t most) {
+    std::size_t n = 0;
+    while (n < a.size() && n < most && a[n] == b[n]) ++n;
+    return n;
   }
 
   bool json_around(const std::string& single, const std::string& both, std::size_t name) {
@@ -364,7 +390,8 @@ class FormatProbe {
       out_.style = CallStyle::kJson;
       out_.opening = {open};
       if (*close != '\0') out_.closing = {close};
-      out_.json_list = true;
+      out_.closing_each = out_.closing.size();
+      out_.json_list = out_.closing.empty();  // a list between no marks but one; else each call between its own
       return;
     }
   }
