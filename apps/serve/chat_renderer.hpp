@@ -51,8 +51,11 @@ class ChatRenderer {
   void probe();
   Json normal_messages(const Json& messages) const;
   Json spelled_out(const Conversation& conversation) const;
+  std::string calls_as_text(const Json& calls) const;
 
   std::string source_, tool_source_, bos_, eos_;
+  std::string tools_variable_ = "tools";   // what the template calls them
+  std::string call_example_;
   std::shared_ptr<const text::jinja::Template> template_, tool_template_;
   std::shared_ptr<const text::ChatFormat> format_;
   bool drop_bos_ = false;

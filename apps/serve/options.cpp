@@ -8,8 +8,11 @@
 #include <iostream>
 #include <sstream>
 
+#include "common/engine_flags.hpp"
 #include "options_compat.hpp"
 #include "veloce/config.hpp"
+#include "veloce/core/switches.hpp"
+#include "veloce/text/json_schema.hpp"
 
 namespace veloce::serve {
 namespace {
@@ -17,7 +20,17 @@ namespace {
 // Environment: VELOCE_X if set, else LLAMA_ARG_X.
 std::string environment_name(const std::string& name) {
   const std::string ours = "VELOCE_" + name;
+  // One name of the usual server's does not follow its own rule.
+  if (name == "API_KEY" && !std::getenv(ours.c_str()) && std::getenv("LLAMA_API_KEY")) return "LLAMA_API_KEY";
   return std::getenv(ours.c_str()) ? ours : "LLAMA_ARG_" + name;
+}
+
+// In the environment a flag may be "enabled" or "disabled", which the command-line library doesn't know.
+void plain_flag_value(const std::string& variable) {
+  const char* text = std::getenv(variable.c_str());
+  const std::string value = text ? text : "";
+  if (value == "enabled") setenv(variable.c_str(), "true", 1);
+  if (value == "disabled") setenv(variable.c_str(), "false", 1);
 }
 
 class Builder {
@@ -31,6 +44,7 @@ class Builder {
     return finish(app_.add_option(flags, target, help), env)->capture_default_str();
   }
   CLI::Option* flag(const std::string& flags, bool& target, const std::string& env, const std::string& help) {
+    if (!env.empty()) plain_flag_value(environment_name(env));
     return finish(app_.add_flag(flags, target, help), env);
   }
   // A value that becomes a request default only when given.
@@ -68,7 +82,8 @@ Json read_object(const std::string& text, const std::string& what) {
 // Text forms of options that need a second look after parsing.
 struct Raw {
   std::string cache_k = "f16", cache_v = "f16", activations = "q8", aliases, api_keys, api_key_file, template_file,
-              template_kwargs, log_format = "text", pooling = "mean";
+              template_kwargs, log_format = "text", pooling = "mean", grammar_file, json_schema, ui_config;
+  std::vector<std::string> logit_bias;
   int timeout = 3600, body_limit_mib = 64, verbosity = -1;
   long memory_limit_mib = 0;
   bool verbose = false, log_disable = false, no_timestamps = false;
@@ -137,10 +152,20 @@ void add_serving(Builder& b, Options& o, Raw& raw) {
   b.flag("--slots,!--no-slots", o.slots, "ENDPOINT_SLOTS", "Serve /slots (on)");
   b.flag("--ui,--webui,!--no-ui,!--no-webui", o.ui, "UI", "Serve the chat page at / (on)");
   b.flag("--embeddings,--embedding", o.embeddings, "EMBEDDINGS", "Serve embeddings");
+  b.value("--embd-normalize", o.embd_normalize, "EMBD_NORMALIZE",
+          "Default of embd_normalize: -1 not at all, 0 by the largest value, 2 Euclidean, else that p-norm")
+      ->check(CLI::Range(-1, 64));
+  b.flag("--spm-infill", o.spm_infill, "SPM_INFILL", "In /infill the suffix stands before the prefix");
+  b.value("--ui-config", raw.ui_config, "UI_CONFIG", "JSON object of settings for the chat page, shown in /props");
   b.value("--pooling", raw.pooling, "POOLING", "How embeddings are made of a text's tokens: none, mean, cls, last")
       ->check(CLI::IsMember({"none", "mean", "cls", "last"}));
   b.value("--slot-save-path", o.slot_save_path, "SLOT_SAVE_PATH", "Folder in which slots may be saved");
   b.flag("--cache-prompt,!--no-cache-prompt", o.cache_prompt, "CACHE_PROMPT", "Reuse the common prefix of prompts (on)");
+  b.flag("--context-shift,!--no-context-shift", o.context_shift, "CONTEXT_SHIFT",
+         "Where the context is full, forget the middle of it, read the rest anew and go on (off)");
+  b.request_default<int>("--keep", o.sampling.values, "n_keep", "KEEP", "Tokens that a shift keeps at the start (0; -1: the prompt)");
+  b.flag("--cache-shared,!--no-cache-shared", o.cache_shared, "CACHE_SHARED",
+         "Reuse prompts across API keys as well: faster, but counts of cached tokens tell what others asked (off)");
   b.value("--slot-prompt-similarity", o.slot_similarity, "SLOT_PROMPT_SIMILARITY",
           "Part of the prompt that a slot must share to be preferred (-sps)")
       ->check(CLI::Range(0.0, 1.0));
@@ -148,7 +173,7 @@ void add_serving(Builder& b, Options& o, Raw& raw) {
 
 void add_chat(Builder& b, Options& o, Raw& raw) {
   b.group("Chat");
-  b.value("--chat-template", o.chat_template, "CHAT_TEMPLATE", "Jinja text used in place of the model's template");
+  b.value("--chat-template", o.chat_template, "CHAT_TEMPLATE", "Jinja text, or a name (chatml, llama3, gemma, phi3, zephyr), in place of the model's");
   b.value("--chat-template-file", raw.template_file, "CHAT_TEMPLATE_FILE", "The same from a file");
   b.value("--chat-template-kwargs", raw.template_kwargs, "CHAT_TEMPLATE_KWARGS", "JSON object of template variables");
   b.value("--reasoning-format", o.reasoning_format, "THINK", "Where thoughts go: none, auto, deepseek, deepseek-legacy")
@@ -160,11 +185,15 @@ void add_chat(Builder& b, Options& o, Raw& raw) {
       ->check(CLI::Range(-1, 1 << 30));
   b.value("--reasoning-budget-message", o.reasoning_budget_message, "THINK_BUDGET_MESSAGE",
           "Text put in front of the end of thinking when the budget is used up");
+  b.flag("--reasoning-preserve,!--no-reasoning-preserve", o.reasoning_preserve, "REASONING_PRESERVE",
+         "Show the model its thoughts of earlier turns where its template can");
+  b.flag("--no-special-in-input", o.plain_input, "NO_SPECIAL_IN_INPUT",
+         "Special tokens spelled out in messages are text, so that no message can pose as another's");
   b.flag("--prefill-assistant,!--no-prefill-assistant", o.prefill_assistant, "PREFILL_ASSISTANT",
          "Continue a trailing assistant message (on)");
 }
 
-void add_sampling(Builder& b, Options& o) {
+void add_sampling(Builder& b, Options& o, Raw& raw) {
   Json& v = o.sampling.values;
   b.group("Defaults of requests");
   b.value("-n,--predict,--n-predict", o.predict, "N_PREDICT", "Most tokens of an answer (-1: until the end)")
@@ -192,6 +221,10 @@ void add_sampling(Builder& b, Options& o) {
   b.request_default<double>("--mirostat-lr", v, "mirostat_eta", "MIROSTAT_LR", "Mirostat eta (0.1)");
   b.request_default<std::string>("--samplers", v, "samplers", "SAMPLERS", "Order of samplers, separated by ;");
   b.request_default<std::string>("--grammar", v, "grammar", "GRAMMAR", "GBNF grammar of answers");
+  b.value("--grammar-file", raw.grammar_file, "GRAMMAR_FILE", "The same from a file");
+  b.value("-j,--json-schema", raw.json_schema, "JSON_SCHEMA", "JSON schema of answers");
+  b.value("-l,--logit-bias", raw.logit_bias, "", "TOKEN_ID(+|-)BIAS, as 15043-1; may be given several times");
+  b.request_default<bool>("--ignore-eos", v, "ignore_eos", "", "Go on where the model would end (true or false)")->expected(0, 1)->default_str("true");
 }
 
 void add_log(Builder& b, Options& o, Raw& raw) {
@@ -221,7 +254,34 @@ model::CacheType cache_type(const std::string& name) {
   return model::CacheType::kF16;
 }
 
+// "15043-1", "15043+0.5"
+Json bias_of(const std::string& text) {
+  const std::size_t sign = text.find_first_of("+-", 1);
+  char* end = nullptr;
+  const double bias = sign == std::string::npos ? 0 : std::strtod(text.c_str() + sign, &end);
+  const bool digits = sign != std::string::npos && sign < 10 && text.find_first_not_of("0123456789") == sign;
+  if (!digits || *end != '\0') throw CLI::ValidationError("--logit-bias", "'" + text + "' is not TOKEN_ID+BIAS or TOKEN_ID-BIAS");
+  return {std::stoll(text.substr(0, sign)), std::isinf(bias) && bias < 0 ? Json(false) : Json(bias)};
+}
+
+// What every request asks for unless it asks for something else.
+void finish_defaults(Options& o, const Raw& raw) {
+  Json& values = o.sampling.values;
+  if (!raw.grammar_file.empty()) values["grammar"] = read_text(raw.grammar_file, "--grammar-file");
+  if (!raw.json_schema.empty()) {
+    if (values.contains("grammar")) throw CLI::ValidationError("--json-schema", "cannot be combined with --grammar");
+    Result<Json> schema = parse_json(raw.json_schema);
+    if (!schema) throw CLI::ValidationError("--json-schema", schema.status().message());
+    Result<std::string> grammar = text::schema_to_grammar(*schema);
+    if (!grammar) throw CLI::ValidationError("--json-schema", grammar.status().message());
+    values["grammar"] = *std::move(grammar);
+  }
+  for (const std::string& bias : raw.logit_bias) values["logit_bias"].push_back(bias_of(bias));
+}
+
 void finish(Options& o, const Raw& raw) {
+  finish_defaults(o, raw);
+  if (!raw.ui_config.empty()) o.ui_settings = read_object(raw.ui_config, "--ui-config");
   o.engine.cache_k = cache_type(raw.cache_k);
   o.engine.cache_v = cache_type(raw.cache_v);
   o.engine.activations = raw.activations == "f32" ? model::Activations::kF32 : model::Activations::kQ8;
@@ -275,8 +335,13 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   add_network(b, o, raw);
   add_serving(b, o, raw);
   add_chat(b, o, raw);
-  add_sampling(b, o);
+  add_sampling(b, o, raw);
   add_log(b, o, raw);
+  apps::add_switch_flags(app);
+  app.add_flag_callback("--list-devices", [] {
+    std::cout << "CPU\n";
+    throw CLI::Success();
+  }, "Print what this build computes on");
   Compatibility compatibility;
   compatibility.add_to(app);
   app.footer("Every option can be set by VELOCE_<NAME> or LLAMA_ARG_<NAME> in the environment as well.\n"
@@ -292,10 +357,11 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
     return parsed;
   }
   try {
+    if (const Status known = Switch::check_environment(); !known) throw CLI::ValidationError(known.message());
     std::vector<std::string> reversed(arguments->rbegin(), arguments->rend());
     app.parse(std::move(reversed));
     finish(o, raw);
-    compatibility.report();
+    compatibility.report(app);
   } catch (const CLI::ParseError& error) {
     parsed.exit = app.exit(error) == 0 ? 0 : 1;
   }

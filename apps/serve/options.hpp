@@ -35,6 +35,9 @@ struct Options {
   bool ui = true;                // the chat page at /
   bool embeddings = false;
   Pooling pooling = Pooling::kMean;
+  int embd_normalize = 2;
+  bool spm_infill = false;
+  Json ui_settings = Json::object();
   std::string slot_save_path;
   int ping_seconds = 30;
   int queue_limit = 256;         // requests waiting for a slot
@@ -43,6 +46,7 @@ struct Options {
   int predict = -1;
   std::vector<std::string> stops;
   bool cache_prompt = true;
+  bool cache_shared = false;     // prompts read for one API key are reused for others
   double slot_similarity = 0.1;
   bool context_shift = false;
   SamplingDefaults sampling;
@@ -55,6 +59,8 @@ struct Options {
   int reasoning_budget = -1;
   std::string reasoning_budget_message;
   bool prefill_assistant = true;
+  bool reasoning_preserve = false;
+  bool plain_input = false;      // special tokens are not parsed in messages
 
   bool warmup = true;
   log::Settings log;

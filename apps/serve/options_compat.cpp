@@ -1,8 +1,12 @@
 #include "options_compat.hpp"
 
 #include <CLI/CLI.hpp>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstring>
 #include <iostream>
+#include <set>
 
 #include "base/log.hpp"
 
@@ -21,7 +25,10 @@ constexpr Spelling kShort[] = {
     {"-rea", "--reasoning"},    {"-ngl", "--gpu-layers"},     {"-fa", "--flash-attn"},
     {"-cb", "--cont-batching"}, {"-nocb", "--no-cont-batching"}, {"-kvu", "--kv-unified"},
     {"-sm", "--split-mode"},    {"-mg", "--main-gpu"},        {"-fit", "--fit"},
-    {"-lm", "--load-mode"},     {"-cram", "--cache-ram"},
+    {"-lm", "--load-mode"},     {"-cram", "--cache-ram"},     {"-ts", "--tensor-split"},
+    {"-dev", "--device"},       {"-fitt", "--fit-target"},    {"-fitc", "--fit-ctx"},
+    {"-ctxcp", "--ctx-checkpoints"}, {"-cms", "--checkpoint-min-step"}, {"-mm", "--mmproj"},
+    {"-md", "--model-draft"},
 };
 
 constexpr Spelling kGone[] = {
@@ -53,6 +60,51 @@ constexpr Accepted kAccepted[] = {
     {"--cont-batching", "always on", false},
     {"--kv-unified", "each slot has its own context", false},
     {"--jinja", "always on", false},
+    {"--tensor-split", "this build computes on the CPU", true},
+    {"--device", "this build computes on the CPU", true},
+    {"--fit-target", "memory is planned before it is taken", true},
+    {"--fit-ctx", "memory is planned before it is taken", true},
+    {"--cache-idle-slots,--no-cache-idle-slots", "prefixes are kept in the slots", false},
+    {"--ctx-checkpoints", "a slot can go back to any of its tokens", true},
+    {"--checkpoint-min-step", "a slot can go back to any of its tokens", true},
+    {"--swa-full", "a slot can go back to any of its tokens", false},
+    {"--no-mmproj", "text only", false},
+    {"--mmproj-offload,--no-mmproj-offload", "text only", false},
+    {"--image-min-tokens", "text only", true},
+    {"--image-max-tokens", "text only", true},
+    {"--mtmd-batch-max-tokens", "text only", true},
+    {"--spec-draft-n-max", "there is no drafting", true},
+    {"--spec-draft-n-min", "there is no drafting", true},
+    {"--spec-draft-p-min", "there is no drafting", true},
+    {"--spec-draft-p-split", "there is no drafting", true},
+    {"--spec-draft-ngl", "there is no drafting", true},
+    {"--spec-draft-device", "there is no drafting", true},
+    {"--spec-draft-type-k,--spec-draft-type-v", "there is no drafting", true},
+    {"--log-prefix", "lines always say what they are", false},
+};
+
+// What a server started with would not do as told; a value that asks for nothing is accepted.
+struct Refused {
+  const char *flag, *nothing, *why;
+};
+
+constexpr Refused kRefused[] = {
+    {"--no-cont-batching", nullptr, "requests are always batched continuously; use -np 1"},
+    {"--no-jinja", nullptr, "chat templates are always Jinja here"},
+    {"--cache-reuse", "0", "reuse by shifting positions is not in this build"},
+    {"--mmproj", "", "this build takes text only"},
+    {"--media-path", "", "this build takes text only"},
+    {"--model-draft", "", "this build does not draft"},
+    {"--spec-draft-model", "", "this build does not draft"},
+    {"--spec-type", "none", "this build does not draft"},
+    {"--lora", "", "adapters are not in this build"},
+    {"--lora-scaled", "", "adapters are not in this build"},
+    {"--control-vector", "", "control vectors are not in this build"},
+    {"--rerank", nullptr, "needs a model with a ranking head, which this build has none for"},
+    {"--reranking", nullptr, "needs a model with a ranking head, which this build has none for"},
+    {"--sleep-idle-seconds", "-1", "the model is never unloaded"},
+    {"--override-kv", "", "a file's metadata is taken as it is"},
+    {"--path", "", "only the chat page built in is served (--no-ui turns it off)"},
 };
 
 }  // namespace
@@ -69,14 +121,16 @@ Result<std::vector<std::string>> long_spellings(int argc, const char* const* arg
         return Status(Code::kInvalidArgument, std::string(gone.from) + " was removed; use " + gone.to);
       }
     }
-    if (argument == "--no-cont-batching") {
-      return Status(Code::kInvalidArgument, "--no-cont-batching: requests are always batched continuously; use -np 1");
-    }
-    if (argument == "--no-jinja") {
-      return Status(Code::kInvalidArgument, "--no-jinja: chat templates are always Jinja here");
-    }
-    if (argument == "--context-shift") {
-      return Status(Code::kUnsupported, "--context-shift: not in this build; an answer ends where the context is full");
+    const std::string name = argument.substr(0, argument.find('='));
+    const auto refused = std::find_if(std::begin(kRefused), std::end(kRefused), [&](const Refused& r) { return name == r.flag; });
+    if (refused != std::end(kRefused)) {
+      const bool inline_value = name.size() < argument.size();
+      const std::string value = inline_value ? argument.substr(name.size() + 1) : i + 1 < argc ? argv[i + 1] : "";
+      if (!refused->nothing || value != refused->nothing) {
+        return Status(Code::kUnsupported, name + ": " + refused->why);
+      }
+      i += inline_value ? 0 : 1;
+      continue;
     }
     out.push_back(std::move(argument));
   }
@@ -97,7 +151,15 @@ void Compatibility::add_to(CLI::App& app) {
   }
 }
 
-void Compatibility::report() const {
+void Compatibility::report(const CLI::App& app) const {
+  std::set<std::string> known;
+  for (const CLI::Option* option : app.get_options()) known.insert(option->get_envname());
+  for (char** entry = environ; *entry; ++entry) {
+    const std::string variable(*entry, std::strcspn(*entry, "="));
+    if (!variable.starts_with("LLAMA_ARG_") || known.count(variable)) continue;
+    const std::string ours = "VELOCE_" + variable.substr(10);
+    if (!known.count(ours)) log::warning("environment", {{"name", variable}, {"note", "no option here is set by it"}});
+  }
   for (const auto& [name, why] : given_) log::warning("option", {{"name", name}, {"note", why}});
 }
 

@@ -62,7 +62,8 @@ class App {
     add_anthropic_routes(http_, service);
     add_responses_routes(http_, service);
     add_embedding_routes(http_, service);
-    add_openapi_route(http_);
+    add_stream_routes(http_, service);
+    add_openapi_route(http_, service);
   }
 
   int run() {

@@ -6,7 +6,9 @@
 #include <random>
 
 #include "chat_renderer.hpp"
+#include "running_chats.hpp"
 #include "scheduler/scheduler.hpp"
+#include "stream_sessions.hpp"
 #include "veloce/gguf/file.hpp"
 #include "veloce/text/grammar.hpp"
 #include "veloce/text/tokenizer.hpp"
@@ -53,7 +55,10 @@ Service::Service(const Options& options, std::unique_ptr<model::Engine> engine,
   SchedulerOptions scheduling;
   scheduling.queue_limit = options.queue_limit;
   scheduling.slot_similarity = options.slot_similarity;
+  scheduling.context_shift = options.context_shift;
   scheduler_ = std::make_unique<Scheduler>(*engine_, *tokenizer_, scheduling);
+  running_chats_ = std::make_unique<RunningChats>();
+  sessions_ = std::make_unique<StreamSessions>();
 }
 
 Service::~Service() = default;

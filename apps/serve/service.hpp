@@ -24,7 +24,9 @@ class VocabularyIndex;
 namespace veloce::serve {
 
 class ChatRenderer;
+class RunningChats;
 class Scheduler;
+class StreamSessions;
 
 class Service {
  public:
@@ -45,6 +47,13 @@ class Service {
   int context() const { return engine_->context(); }
 
   const ChatRenderer& chat() const { return *chat_; }
+  StreamSessions& sessions() const { return *sessions_; }
+  RunningChats& running_chats() const { return *running_chats_; }
+
+  // Whose a client's texts are: each API key has its own, all others share theirs (and all share with --cache-shared).
+  std::string owner_of(const std::string& client) const {
+    return options_.http.api_keys.size() > 1 && !options_.cache_shared ? client : std::string();
+  }
 
   // How clients know it.
   const std::string& model_id() const { return id_; }
@@ -70,6 +79,8 @@ class Service {
   int vocabulary_size_ = 0;
   std::unique_ptr<ChatRenderer> chat_;
   std::unique_ptr<Scheduler> scheduler_;
+  std::unique_ptr<RunningChats> running_chats_;
+  std::unique_ptr<StreamSessions> sessions_;   // its threads wait for what the scheduler does
   std::string id_;
   std::int64_t created_ = 0;
   std::size_t longest_token_ = 1;

@@ -15,12 +15,13 @@
 namespace veloce::serve {
 namespace {
 
-constexpr char kMagic[8] = {'V', 'L', 'C', 'S', 'L', 'O', 'T', '1'};
+constexpr char kMagic[8] = {'V', 'L', 'C', 'S', 'L', 'O', 'T', '2'};
 
 // All little-endian, as every machine this runs on.
 struct Header {
   char magic[8];
   std::uint64_t model;      // fingerprint
+  std::uint64_t owner;      // hash; whose text it is
   std::uint64_t tokens;
   std::uint64_t bytes;
   std::uint64_t checksum;   // of tokens and bytes
@@ -52,12 +53,28 @@ std::uint64_t checksum(const SlotState& state) {
               hash(state.tokens.data(), state.tokens.size() * sizeof(std::int32_t), 2));
 }
 
+std::uint64_t owner_hash(const std::string& owner) { return hash(owner.data(), owner.size(), 3); }
+
 Status io_error(const std::string& path) {
   return {Code::kIo, "slot file '" + std::filesystem::path(path).filename().string() + "': " + std::strerror(errno)};
 }
 
 Status damaged(const std::string& path, const std::string& what) {
   return {Code::kCorrupt, "slot file '" + std::filesystem::path(path).filename().string() + "': " + what};
+}
+
+Status not_yours(const std::string& path) {
+  return {Code::kInvalidArgument, "slot file '" + std::filesystem::path(path).filename().string() + "': belongs to another user"};
+}
+
+// A slot file that is there already and that somebody else wrote.
+bool belongs_to_another(const std::string& path, const std::string& owner) {
+  const int fd = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0) return false;
+  Header header{};
+  const bool whole = read(fd, &header, sizeof header) == static_cast<ssize_t>(sizeof header);
+  close(fd);
+  return whole && std::memcmp(header.magic, kMagic, sizeof kMagic) == 0 && header.owner != owner_hash(owner);
 }
 
 }  // namespace
@@ -77,8 +94,11 @@ bool is_plain_file_name(const std::string& name) {
   return true;
 }
 
-Result<std::size_t> write_slot_file(const std::string& path, const model::ModelInfo& info, const SlotState& state) {
+Result<std::size_t> write_slot_file(const std::string& path, const model::ModelInfo& info, const std::string& owner,
+                                    const SlotState& state) {
+  if (belongs_to_another(path, owner)) return not_yours(path);
   Header header{};
+  header.owner = owner_hash(owner);
   std::memcpy(header.magic, kMagic, sizeof kMagic);
   header.model = fingerprint(info);
   header.tokens = state.tokens.size();
@@ -103,7 +123,7 @@ Result<std::size_t> write_slot_file(const std::string& path, const model::ModelI
   return sizeof header + token_bytes + state.bytes.size();
 }
 
-Result<ReadSlot> read_slot_file(const std::string& path, const model::ModelInfo& info, int context) {
+Result<ReadSlot> read_slot_file(const std::string& path, const model::ModelInfo& info, const std::string& owner, int context) {
   // Not through links: a file name that is one may point anywhere.
   const int fd = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) return io_error(path);
@@ -116,6 +136,7 @@ Result<ReadSlot> read_slot_file(const std::string& path, const model::ModelInfo&
     if (std::fread(&header, sizeof header, 1, file) != 1 || std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) {
       return damaged(path, "is not a saved slot");
     }
+    if (header.owner != owner_hash(owner)) return not_yours(path);
     if (header.model != fingerprint(info)) return damaged(path, "belongs to another model");
     if (header.tokens > static_cast<std::uint64_t>(context)) {
       return damaged(path, "holds " + std::to_string(header.tokens) + " tokens, the slot's context is " + std::to_string(context));

@@ -73,6 +73,15 @@ GenerationRequest request(std::vector<std::int32_t> prompt, int max_tokens = 12)
   return r;
 }
 
+// Never ends by itself.
+GenerationRequest endless(std::vector<std::int32_t> prompt, int max_tokens) {
+  GenerationRequest r = request(std::move(prompt), max_tokens);
+  r.params.sampling.ignore_eos = true;
+  auto sampler = sample::Sampler::create(r.params.sampling, &tokenizer(), tokenizer().size());
+  r.sampler = std::make_shared<sample::Sampler>(*std::move(sampler));
+  return r;
+}
+
 std::vector<GenerationRequest> one(GenerationRequest r) {
   std::vector<GenerationRequest> out;
   out.push_back(std::move(r));
@@ -345,18 +354,74 @@ TEST_CASE("a saved slot can be restored, and then only the rest is read") {
   std::mt19937 random(5);
   const auto prompt = random_prompt(random, 30);
   const Answer first = ask(setup.scheduler, request(prompt));
-  Result<SlotState> state = setup.scheduler.save(0);
+  Result<SlotState> state = setup.scheduler.save(0, "");
   REQUIRE(state.ok());
   CHECK(*setup.scheduler.erase(0) == static_cast<int>(state->tokens.size()));
-  CHECK(setup.scheduler.restore(0, *state).ok());
+  CHECK(setup.scheduler.restore(0, *state, "").ok());
   const Answer second = ask(setup.scheduler, request(prompt));
   CHECK(second.last.progress.cached == 29);
   CHECK(second.tokens == first.tokens);
   SlotState broken = *state;
   broken.bytes.resize(broken.bytes.size() - 1);
-  CHECK(!setup.scheduler.restore(0, broken).ok());
+  CHECK(!setup.scheduler.restore(0, broken, "").ok());
   CHECK(ask(setup.scheduler, request(prompt)).tokens == first.tokens);
-  CHECK(!setup.scheduler.save(1).ok());
+  CHECK(!setup.scheduler.save(1, "").ok());
+}
+
+TEST_CASE("a full context is shifted: the answer goes on as after a prompt without the middle") {
+  SchedulerOptions options;
+  options.context_shift = true;
+  Setup setup(1, {}, 64, options);
+  std::mt19937 random(16);
+  const auto prompt = random_prompt(random, 20);
+  for (const int keep : {0, 5, -1}) {
+    for (const int discard : {0, 7}) {
+      GenerationRequest r = endless(prompt, 150);
+      r.params.keep = keep;
+      r.params.discard = discard;
+      const Answer answer = ask(setup.scheduler, std::move(r));
+      CHECK(answer.tokens.size() == 150);
+      CHECK(answer.last.truncated);
+      CHECK(answer.last.progress.prompt == 20);
+      // The rule, followed by hand.
+      std::vector<std::int32_t> held = prompt, wanted;
+      while (wanted.size() < 150) {
+        GenerationRequest one_more = endless(held, 1);
+        one_more.params.cache_prompt = false;
+        Setup fresh(1, {}, 64);
+        wanted.push_back(ask(fresh.scheduler, std::move(one_more)).tokens.at(0));
+        if (held.size() + 1 >= 64) {
+          const std::size_t kept = keep < 0 ? 20 : static_cast<std::size_t>(keep) + (tokenizer().vocabulary().add_bos() ? 1 : 0);
+          const std::size_t gone = discard > 0 ? static_cast<std::size_t>(discard) : (held.size() - kept) / 2;
+          held.erase(held.begin() + static_cast<std::ptrdiff_t>(kept), held.begin() + static_cast<std::ptrdiff_t>(kept + gone));
+        }
+        held.push_back(wanted.back());
+      }
+      CHECK(answer.tokens == wanted);
+    }
+  }
+}
+
+TEST_CASE("a prompt read for one owner is nothing to another") {
+  Setup setup(2);
+  std::mt19937 random(15);
+  const auto prompt = random_prompt(random, 60);
+  const auto of = [&](const char* owner, int slot = -1) {
+    GenerationRequest r = request(prompt);
+    r.owner = owner;
+    r.params.slot = slot;
+    return r;
+  };
+  const Answer first = ask(setup.scheduler, of("a", 0));
+  CHECK(ask(setup.scheduler, of("a")).last.progress.cached == 59);
+  CHECK(ask(setup.scheduler, of("b", 1)).last.progress.cached == 0);
+  // Not in the other's slot either, nor by saving it.
+  const Answer over = ask(setup.scheduler, of("b", 0));
+  CHECK(over.last.progress.cached == 59);   // copied from its own
+  CHECK(over.tokens == first.tokens);
+  CHECK(ask(setup.scheduler, of("a", 1)).last.progress.cached == 0);
+  CHECK(!setup.scheduler.save(1, "b").ok());
+  CHECK(setup.scheduler.save(1, "a").ok());
 }
 
 TEST_CASE("embeddings: pooled over the prompt, whatever the pieces") {
@@ -386,7 +451,7 @@ TEST_CASE("stopping ends what runs and what waits") {
   CHECK(finish(*running)[0].last.kind == Event::Kind::kFailed);
   CHECK(finish(*waiting)[0].last.kind == Event::Kind::kFailed);
   CHECK(!setup->scheduler.submit(one(request({7}))).ok());
-  CHECK(!setup->scheduler.save(0).ok());
+  CHECK(!setup->scheduler.save(0, "").ok());
 }
 
 }  // namespace

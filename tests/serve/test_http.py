@@ -55,6 +55,8 @@ BAD_FIELDS = [("max_tokens", "many"), ("max_tokens", -7), ("max_tokens", 1.5), (
               ("tool_choice", "required"), ("response_format", {"type": "xml"}), ("response_format", {"type": "json_schema"}), ("response_format", "json"),
               ("response_format", {"type": "json_schema", "json_schema": {"schema": {"type": "nonsense"}}}),
               ("response_format", {"type": "json_schema", "json_schema": {"schema": {"not": {"type": "string"}}}}),
+              ("response_format", {"type": "json_schema", "json_schema": {"schema": {"oneOf": [{"type": "integer"}, {"type": "number"}]}}}),
+              ("response_format", {"type": "json_schema", "schema": {"type": "array", "uniqueItems": True}}), ("grammar_lazy", True), ("preserved_tokens", ["two words"]),
               ("grammar", "root ::= ("), ("grammar", 'root ::= root "x"'), ("reasoning_format", "loud"), ("chat_template_kwargs", {"enable_thinking": "yes"}),
               ("top_logprobs", 3), ("samplers", ["nope"]), ("stream_options", 1), ("priority", "urgent"), ("dry_sequence_breakers", []),
               ("repeat_last_n", -2), ("lora", [{"id": 0, "scale": 1}]), ("parallel_tool_calls", "no"), ("continue_final_message", True)]
@@ -141,6 +143,15 @@ def test_api_keys():
         s.stop()
 
 
+def test_the_key_of_the_environment():
+    s = fake(env={"LLAMA_API_KEY": "from-there", "LLAMA_ARG_ENDPOINT_METRICS": "enabled"})
+    try:
+        assert s.post(CHAT, chat_body())[0] == 401
+        assert s.request("GET", "/metrics", headers={"Authorization": "Bearer from-there"})[0] == 200
+    finally:
+        s.stop()
+
+
 def test_cors(server):
     _, _, headers = server.request("GET", "/health", headers={"Origin": "https://a.example"})
     assert headers["Access-Control-Allow-Origin"] == "https://a.example"
@@ -220,6 +231,20 @@ def test_command_line():
     assert gone.returncode == 1 and "--spec-draft-n-max" in gone.stderr
     missing = run("-m", "/nonexistent.gguf", "--port", "0")
     assert missing.returncode == 1 and "/nonexistent.gguf" in missing.stderr
+    listed = run("--list-optimizations")
+    assert listed.returncode == 0   # the fake engine has none
+    real = os.path.join(BUILD, "bin/veloce-serve")
+    if os.path.exists(real): assert subprocess.run([real, "--list-optimizations"], capture_output=True, text=True, timeout=30).stdout
+    unknown = run("-m", "x", "--without", "no-such-thing")
+    assert unknown.returncode == 1 and "no-such-thing" in unknown.stderr + unknown.stdout
+    assert subprocess.run([program, "-m", "x"], env={**os.environ, "VELOCE_WITHOUT": "no-such-thing"}, capture_output=True, timeout=30).returncode == 1
+    assert run("--list-devices").stdout == "CPU\n"
+    for flags in (["--mmproj", "x.gguf"], ["--spec-type", "ngram-mod"], ["-md", "x.gguf"], ["--rerank"], ["--override-kv", "a=int:1"],
+                  ["--sleep-idle-seconds", "5"], ["--cache-reuse", "64"], ["--lora", "x"], ["--path", "x"]):
+        refused = run("-m", "x", *flags)
+        assert refused.returncode == 1 and flags[0].replace("-md", "--model-draft") in refused.stderr, flags
+    for flags in (["--grammar", "root ::= (", "--port", "0"], ["-j", '{"not": {}}'], ["-l", "5:1"], ["--ui-config", "[]"]):
+        assert run("-m", "x", *flags).returncode == 1, flags
     for shell in ("bash", "zsh", "fish"):
         assert "ctx-size" in run("--completion", shell).stdout
 

@@ -11,6 +11,16 @@ namespace {
 
 double per(double amount, double count) { return count > 0 ? amount / count : 0.0; }
 
+const char* stop_type(StopReason reason) {
+  switch (reason) {
+    case StopReason::kEndOfText: return "eos";
+    case StopReason::kStopString: return "word";
+    case StopReason::kLimit: return "limit";
+    case StopReason::kNone: break;
+  }
+  return "none";
+}
+
 Json probability_json(const TokenProbability& token, bool after_sampling) {
   Json bytes = Json::array();
   for (const char c : token.bytes) bytes.push_back(static_cast<int>(static_cast<unsigned char>(c)));
@@ -54,19 +64,48 @@ Json probabilities_json(const std::vector<TokenProbabilities>& tokens, bool afte
   return out;
 }
 
+Json native_answer_json(const Service& service, const GenerationParams& params, const std::vector<std::int32_t>& prompt,
+                        const ChoiceResult& result) {
+  const Event& last = result.last;
+  Json settings = params_to_json(params);
+  settings["seed"] = last.seed;
+  Json answer = {{"index", last.index},
+                 {"content", result.text},
+                 {"tokens", result.tokens},
+                 {"id_slot", last.slot},
+                 {"stop", true},
+                 {"model", service.model_id()},
+                 {"tokens_predicted", last.progress.generated},
+                 {"tokens_evaluated", last.progress.prompt},
+                 {"generation_settings", std::move(settings)},
+                 {"prompt", service.decode(prompt)},
+                 {"has_new_line", last.has_newline},
+                 {"truncated", last.truncated},
+                 {"stop_type", stop_type(last.reason)},
+                 {"stopping_word", last.stop_string},
+                 {"tokens_cached", last.tokens_cached},
+                 {"timings", timings_json(last.progress)}};
+  if (params.report_probabilities && !result.probabilities.empty()) {
+    answer["completion_probabilities"] = probabilities_json(result.probabilities, params.after_sampling);
+  }
+  return answer;
+}
+
 void UsageCounter::add(int index, const Progress& progress) {
   if (index % per_prompt == 0) {
     prompt += progress.prompt;
     cached += progress.cached;
   }
   generated += progress.generated;
+  reasoning += progress.reasoning;
 }
 
 Json UsageCounter::openai() const {
   return {{"completion_tokens", generated},
           {"prompt_tokens", prompt},
           {"total_tokens", prompt + generated},
-          {"prompt_tokens_details", {{"cached_tokens", cached}}}};
+          {"prompt_tokens_details", {{"cached_tokens", cached}}},
+          {"completion_tokens_details", {{"reasoning_tokens", reasoning}}}};
 }
 
 const char* openai_finish_reason(StopReason reason) { return reason == StopReason::kLimit ? "length" : "stop"; }

@@ -24,8 +24,12 @@ struct UsageCounter {
   Json openai() const;
 
   int per_prompt;
-  int prompt = 0, cached = 0, generated = 0;
+  int prompt = 0, cached = 0, generated = 0, reasoning = 0;
 };
+
+// The native answer to one prompt (specs/server.md 3.3).
+Json native_answer_json(const Service& service, const GenerationParams& params, const std::vector<std::int32_t>& prompt,
+                        const ChoiceResult& result);
 
 // "stop" or "length".
 const char* openai_finish_reason(StopReason reason);

@@ -128,6 +128,7 @@ Json chat_tools(const Fields& body) {
     const Json* schema = tool.object("input_schema");
     if (!schema) tool.fail("input_schema", "is required");
     function["parameters"] = *schema;
+    if (const auto strict = tool.boolean("strict")) function["strict"] = *strict;
     out.push_back({{"type", "function"}, {"function", std::move(function)}});
   }
   return out;
@@ -159,6 +160,20 @@ void convert_thinking(const Fields& body, Json& chat) {
   if (type == "enabled") chat["reasoning_budget_tokens"] = fields.integer("budget_tokens", 0, 1 << 30).value_or(10000);
 }
 
+// `output_config.format`, or `output_format` as it was called first: {"type": "json_schema", "schema": {...}}.
+void convert_output_format(const Fields& body, Json& chat) {
+  const Json* config = body.object("output_config");
+  const Json* format = config ? Fields(*config, "output_config.").object("format") : body.object("output_format");
+  if (config) {
+    if (const auto effort = Fields(*config, "output_config.").string("effort")) chat["reasoning_effort"] = *effort;
+  }
+  if (!format) return;
+  const Fields fields(*format, config ? "output_config.format." : "output_format.");
+  [[maybe_unused]] const Json& present = fields.required("type");
+  [[maybe_unused]] const auto type = fields.choice("type", {"json_schema"});
+  chat["response_format"] = {{"type", "json_schema"}, {"json_schema", {{"schema", fields.required("schema")}}}};
+}
+
 // The chat request that an Anthropic request means.
 Json chat_request(const Fields& body, bool counting) {
   Json chat = Json::object();
@@ -183,6 +198,7 @@ Json chat_request(const Fields& body, bool counting) {
   if (Json tools = chat_tools(body); !tools.empty()) chat["tools"] = std::move(tools);
   convert_tool_choice(body, chat);
   convert_thinking(body, chat);
+  convert_output_format(body, chat);
   return chat;
 }
 
@@ -190,7 +206,7 @@ Json chat_request(const Fields& body, bool counting) {
 
 const char* stop_reason(const Event& event, const ChatMessage& message) {
   if (event.reason == StopReason::kLimit) return "max_tokens";
-  if (!message.calls.empty()) return "tool_use";
+  if (message.calls_complete()) return "tool_use";
   return event.reason == StopReason::kStopString ? "stop_sequence" : "end_turn";
 }
 

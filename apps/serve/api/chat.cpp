@@ -3,6 +3,8 @@
 #include "api/chat_plan.hpp"
 #include "api/routes.hpp"
 #include "api/run.hpp"
+#include "running_chats.hpp"
+#include "stream_sessions.hpp"
 
 namespace veloce::serve {
 namespace {
@@ -101,16 +103,32 @@ class OpenAiChatStream final : public ChatStream {
   int finished_ = 0;
 };
 
+// The name under which the stream is to be kept; empty: it is not.
+std::string conversation_of(const http::Exchange& exchange) {
+  const std::string name = exchange.header("X-Conversation-Id");
+  if (name.size() > 256) throw ApiError::invalid("the header X-Conversation-Id is longer than 256 bytes");
+  return name;
+}
+
 void chat(http::Exchange& exchange, const Service& service) {
-  const ChatPlan plan = plan_chat(exchange.json_body(), service);
+  const Json json = exchange.json_body();
+  const ChatPlan plan = plan_chat(json, service);
+  const std::string conversation = plan.settings.stream ? conversation_of(exchange) : std::string();
+  if (!conversation.empty()) service.sessions().remove(exchange.client(), conversation);
   auto run = Run::start(exchange, service, make_choices(exchange, service, plan.settings, {plan.prompt}, plan.params));
   Envelope envelope;
   envelope.model = service.model_id();
+  if (Fields(json).boolean("reasoning_control").value_or(false)) {
+    service.running_chats().add(envelope.id, exchange.client(), run->channel());
+  }
+  if (!conversation.empty()) {
+    return Run::stream_kept(std::move(run), exchange, service, conversation, std::make_shared<OpenAiChatStream>(envelope, plan), plan.settings.ping_seconds);
+  }
   if (plan.settings.stream) {
     return Run::stream(std::move(run), exchange, std::make_shared<OpenAiChatStream>(envelope, plan), plan.settings.ping_seconds);
   }
   UsageCounter usage(plan.settings.choices);
-  Json choices = Json::array(), timings;
+  Json choices = Json::array(), timings, verbose;
   for (const ChoiceResult& result : run->collect()) {
     usage.add(result.last.index, result.last.progress);
     if (timings.is_null()) timings = timings_json(result.last.progress);
@@ -122,12 +140,29 @@ void chat(http::Exchange& exchange, const Service& service) {
     if (plan.params.report_probabilities) {
       choice["logprobs"] = {{"content", probabilities_json(result.probabilities, plan.params.after_sampling)}};
     }
+    if (plan.params.verbose && verbose.is_null()) verbose = native_answer_json(service, plan.params, plan.prompt, result);
     choices.push_back(std::move(choice));
   }
   Json answer = envelope.wrap("chat.completion", std::move(choices));
   answer["usage"] = usage.openai();
   answer["timings"] = std::move(timings);
+  if (!verbose.is_null()) answer["__verbose"] = std::move(verbose);
   exchange.reply_json(answer);
+}
+
+// Acts on a running answer (specs/server.md 4.9).
+void control(http::Exchange& exchange, const Service& service) {
+  const Json json = exchange.json_body();
+  const Fields body(json);
+  const std::string id = body.required_string("id");
+  [[maybe_unused]] const Json& present = body.required("action");
+  [[maybe_unused]] const auto action = body.choice("action", {"reasoning_end"});
+  const auto channel = service.running_chats().find(id, exchange.client());
+  if (!channel) {
+    return exchange.reply_json({{"success", false}, {"message", "no running answer of that id takes control; ask with \"reasoning_control\": true"}});
+  }
+  channel->end_reasoning();
+  exchange.reply_json({{"success", true}});
 }
 
 }  // namespace
@@ -136,6 +171,7 @@ void add_chat_routes(http::HttpServer& server, ServiceOf service) {
   for (const char* prefix : {"/v1", ""}) {
     const std::string base = std::string(prefix) + "/chat/completions";
     server.route("POST", base, [service](http::Exchange& exchange) { chat(exchange, service()); });
+    server.route("POST", base + "/control", [service](http::Exchange& exchange) { control(exchange, service()); });
     server.route("POST", base + "/input_tokens", [service](http::Exchange& exchange) {
       const ChatPlan plan = plan_chat(exchange.json_body(), service(), false);
       exchange.reply_json({{"object", "response.input_tokens"}, {"input_tokens", plan.prompt.size()}});

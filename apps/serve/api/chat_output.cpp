@@ -1,5 +1,6 @@
 #include "api/chat_output.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "veloce/text/chat_parse.hpp"
@@ -59,9 +60,16 @@ void ChatStream::on_event(const Event& event, http::EventWriter& writer) {
   if (last) on_finish(event, reader.message(), writer);
 }
 
+bool ChatMessage::calls_complete() const {
+  return !calls.empty() && std::all_of(calls.begin(), calls.end(), [](const ToolCall& call) {
+    const Result<Json> arguments = parse_json(call.arguments);
+    return arguments && arguments->is_object();
+  });
+}
+
 std::string chat_finish_reason(StopReason reason, const ChatMessage& message) {
   if (reason == StopReason::kLimit) return "length";
-  return message.calls.empty() ? "stop" : "tool_calls";
+  return message.calls_complete() ? "tool_calls" : "stop";
 }
 
 }  // namespace veloce::serve

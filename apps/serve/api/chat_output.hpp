@@ -41,6 +41,9 @@ struct ToolCall {
 struct ChatMessage {
   std::string reasoning, content;
   std::vector<ToolCall> calls;
+
+  // There are calls, and none was cut off: they can be carried out.
+  bool calls_complete() const;
 };
 
 class ChatReader {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "api/plain_text.hpp"
 #include "api/prompt.hpp"
 #include "api/tool_grammar.hpp"
 #include "chat_renderer.hpp"
@@ -24,6 +25,7 @@ Json wanted_schema(const Fields& body) {
   const std::string type = *fields.choice("type", {"text", "json_object", "json_schema"});
   if (type == "text") return schema;
   if (!schema.is_null()) body.fail("response_format", "cannot be combined with json_schema");
+  if (type == "json_schema" && !fields.has("json_schema") && fields.has("schema")) return *fields.find("schema");   // as the usual server documents it
   if (type == "json_object") {
     const Json* inner = fields.object("schema");
     return inner ? *inner : Json{{"type", "object"}};
@@ -83,6 +85,10 @@ Json template_variables(const Fields& body, const Service& service) {
   if (const Json* given = body.object("chat_template_kwargs")) {
     [[maybe_unused]] const auto checked = Fields(*given, body.name("chat_template_kwargs.")).boolean("enable_thinking");
     for (const auto& [key, value] : given->items()) variables[key] = value;
+  }
+  if (options.reasoning_preserve) {
+    for (const auto& [name, keep] : {std::pair{"preserve_thinking", true}, {"clear_thinking", false}, {"drop_thinking", false}})
+      if (!variables.contains(name)) variables[name] = keep;
   }
   if (!variables.contains("enable_thinking")) variables["enable_thinking"] = true;
   if (!variables.contains("thinking")) variables["thinking"] = variables["enable_thinking"];
@@ -150,6 +156,9 @@ class OutputPlanner {
     }
     show(format_.reasoning_start);
     show(format_.reasoning_end);
+    if (format_.style == text::CallStyle::kChannels) {
+      for (const char* mark : {"<|start|>", "<|channel|>", "<|constrain|>", "<|message|>", "<|end|>", "<|call|>", "<|return|>"}) show(mark);
+    }
     if (!tools.parse) return;
     for (const auto& marks : {format_.opening, format_.closing, format_.after_name, format_.key_end}) {
       for (const std::string& mark : marks) show(mark);
@@ -165,9 +174,11 @@ class OutputPlanner {
     return id;
   }
 
-  // A mark that is a control token must be seen in the text.
+  // Control tokens in a mark must be seen in the text.
   void show(const std::string& mark) {
-    if (const auto id = control_token(mark)) plan_.params.visible.push_back(*id);
+    for (const std::int32_t id : service_.encode(mark, false, true)) {
+      if (service_.tokenizer().vocabulary().type(id) == text::TokenType::kControl) plan_.params.visible.push_back(id);
+    }
   }
 
   ReasoningFormat reasoning_format() const {
@@ -185,8 +196,8 @@ class OutputPlanner {
     }
     const std::string message = body_.string("reasoning_budget_message").value_or(options.reasoning_budget_message);
     if (format_.reasoning_end.empty()) return;
-    r.start = service_.encode(format_.reasoning_start, false, true);
-    r.end = service_.encode(format_.reasoning_end, false, true);
+    r.start = format_.reasoning_start;
+    r.end = format_.reasoning_end;
     r.forced = service_.encode(message + format_.reasoning_end, false, true);
     r.begins_inside = plan_.output.begins_in_reasoning;
   }
@@ -195,15 +206,13 @@ class OutputPlanner {
     return [this](std::string_view text) { return control_token(text); };
   }
   // A model that thinks, and has not begun to in the prompt, may do so before what the grammar asks for.
-  std::string optional_thought() const {
-    return thinking_ && !plan_.output.begins_in_reasoning ? format_.reasoning_start : std::string();
-  }
+  bool may_think() const { return thinking_ && !plan_.output.begins_in_reasoning; }
 
   void plan_schema(const Json& schema) {
     text::SchemaGrammar grammar;
     const std::string field = body_.has("json_schema") ? "json_schema" : "response_format";
     if (const Status status = grammar.add(schema, "answer-root"); !status) body_.fail(field, status.message());
-    bind_grammar(plan_.params, service_, with_root(grammar.text(), optional_thought(), control()), body_.name(field));
+    bind_grammar(plan_.params, service_, with_root(grammar.text(), format_, {may_think(), true}, control()), body_.name(field));
   }
 
   void plan_tools(const ToolRequest& tools) {
@@ -214,7 +223,7 @@ class OutputPlanner {
     }
     if (!grammar) body_.fail("tools", grammar.status().message());
     const bool lazy = tools.choice == ToolChoice::kAuto;
-    bind_grammar(plan_.params, service_, with_root(grammar->rules, lazy ? "" : optional_thought(), control()), body_.name("tools"));
+    bind_grammar(plan_.params, service_, with_root(grammar->rules, format_, {!lazy && may_think(), false}, control()), body_.name("tools"));
     plan_.params.grammar.lazy = lazy;
     plan_.params.grammar.triggers = std::move(grammar->triggers);
   }
@@ -238,8 +247,12 @@ ChatPlan plan_chat(const Json& json, const Service& service, bool must_fit) {
   const Json schema = wanted_schema(body);
   if (!schema.is_null() && body.has("grammar")) body.fail("grammar", "cannot be combined with a JSON schema");
   const Json variables = template_variables(body, service);
+  const bool plain_input = service.options().plain_input;
+  if (plain_input) break_special_tokens(messages, service);
   plan.prompt_text = render(service, body, std::move(messages), tools.tools, variables);
-  plan.prompt = must_fit ? tokenize_prompt(plan.prompt_text, service, true) : service.encode(plan.prompt_text, true, true);
+  plan.prompt = plain_input ? encode_broken(plan.prompt_text, service)
+                : must_fit  ? tokenize_prompt(plan.prompt_text, service, true)
+                            : service.encode(plan.prompt_text, true, true);
   if (must_fit) check_prompt(plan.prompt, service);
   OutputPlanner(body, service, plan).plan(tools, schema, variables["enable_thinking"] != Json(false));
   return plan;

@@ -95,10 +95,13 @@ void complete(http::Exchange& exchange, const Service& service) {
     return;
   }
   UsageCounter usage(settings.choices);
-  Json choices = Json::array(), timings;
+  Json choices = Json::array(), timings, verbose;
   for (const ChoiceResult& result : run->collect()) {
     usage.add(result.last.index, result.last.progress);
     if (timings.is_null()) timings = timings_json(result.last.progress);
+    if (params.verbose && verbose.is_null()) {
+      verbose = native_answer_json(service, params, prompts[static_cast<std::size_t>(result.last.index / settings.choices)], result);
+    }
     choices.push_back({{"text", result.text},
                        {"index", result.last.index},
                        {"logprobs", logprobs_json(result.probabilities, params)},
@@ -107,6 +110,7 @@ void complete(http::Exchange& exchange, const Service& service) {
   Json answer = envelope.wrap(std::move(choices));
   answer["usage"] = usage.openai();
   answer["timings"] = std::move(timings);
+  if (!verbose.is_null()) answer["__verbose"] = std::move(verbose);
   exchange.reply_json(answer);
 }
 

@@ -62,7 +62,9 @@ std::vector<ChoiceResult> embed(http::Exchange& exchange, const Service& service
   return Run::start(exchange, service, std::move(choices))->collect();
 }
 
-int read_normalize(const Fields& body) { return static_cast<int>(body.integer("embd_normalize", -1, 64).value_or(2)); }
+int read_normalize(const Fields& body, const Service& service) {
+  return static_cast<int>(body.integer("embd_normalize", -1, 64).value_or(service.options().embd_normalize));
+}
 
 void openai(http::Exchange& exchange, const Service& service) {
   const Json json = exchange.json_body();
@@ -74,7 +76,7 @@ void openai(http::Exchange& exchange, const Service& service) {
   if (service.options().pooling == Pooling::kNone) {
     throw ApiError::invalid("Pooling type 'none' is not OAI compatible. Please use a different pooling type");
   }
-  const int kind = read_normalize(body);
+  const int kind = read_normalize(body, service);
   Json data = Json::array();
   int tokens = 0;
   for (ChoiceResult& result : embed(exchange, service, read_prompts(body, body.has("input") ? "input" : "content", service))) {
@@ -94,7 +96,7 @@ void openai(http::Exchange& exchange, const Service& service) {
 void native(http::Exchange& exchange, const Service& service) {
   const Json json = exchange.json_body();
   const Fields body(json);
-  const int kind = read_normalize(body);
+  const int kind = read_normalize(body, service);
   Json out = Json::array();
   for (ChoiceResult& result : embed(exchange, service, read_prompts(body, body.has("content") ? "content" : "input", service))) {
     Json rows = Json::array();

@@ -11,16 +11,6 @@
 namespace veloce::serve {
 namespace {
 
-const char* stop_type(StopReason reason) {
-  switch (reason) {
-    case StopReason::kEndOfText: return "eos";
-    case StopReason::kStopString: return "word";
-    case StopReason::kLimit: return "limit";
-    case StopReason::kNone: break;
-  }
-  return "none";
-}
-
 // What every answer of a native request needs to know.
 struct NativeRequest {
   const Service& service;
@@ -47,30 +37,8 @@ struct NativeRequest {
   }
 
   Json full(const ChoiceResult& result) const {
-    const Event& last = result.last;
-    const auto& prompt = prompts[static_cast<std::size_t>(last.index / choices)];
-    Json settings = params_to_json(params);
-    settings["seed"] = last.seed;
-    Json answer = {{"index", last.index},
-                   {"content", result.text},
-                   {"tokens", result.tokens},
-                   {"id_slot", last.slot},
-                   {"stop", true},
-                   {"model", service.model_id()},
-                   {"tokens_predicted", last.progress.generated},
-                   {"tokens_evaluated", last.progress.prompt},
-                   {"generation_settings", std::move(settings)},
-                   {"prompt", service.decode(prompt)},
-                   {"has_new_line", last.has_newline},
-                   {"truncated", last.truncated},
-                   {"stop_type", stop_type(last.reason)},
-                   {"stopping_word", last.stop_string},
-                   {"tokens_cached", last.tokens_cached},
-                   {"timings", timings_json(last.progress)}};
-    if (params.report_probabilities && !result.probabilities.empty()) {
-      answer["completion_probabilities"] = probabilities_json(result.probabilities, params.after_sampling);
-    }
-    return select(std::move(answer));
+    const auto& prompt = prompts[static_cast<std::size_t>(result.last.index / choices)];
+    return select(native_answer_json(service, params, prompt, result));
   }
 };
 
@@ -150,10 +118,14 @@ class InfillPrompt {
     std::vector<std::int32_t> out;
     if (service_.tokenizer().vocabulary().add_bos()) out.push_back(service_.tokenizer().vocabulary().bos());
     add_extra(out);
-    out.push_back(special(text::Special::kFimPrefix));
-    append(out, prefix);
-    out.push_back(special(text::Special::kFimSuffix));
-    append(out, suffix);
+    const auto add = [&](text::Special mark, const std::vector<std::int32_t>& part) {
+      out.push_back(special(mark));
+      append(out, part);
+    };
+    const bool suffix_first = service_.options().spm_infill;
+    if (suffix_first) add(text::Special::kFimSuffix, suffix);
+    add(text::Special::kFimPrefix, prefix);
+    if (!suffix_first) add(text::Special::kFimSuffix, suffix);
     out.push_back(special(text::Special::kFimMiddle));
     append(out, after);
     return out;

@@ -143,7 +143,7 @@ void read_sampling(const Fields& body, const Service& service, sample::SamplingP
   }
   read_samplers(defaults, s);
   read_samplers(body, s);
-  read_logit_bias(body, service, s);
+  read_logit_bias(body.has("logit_bias") ? body : defaults, service, s);
 }
 
 void read_stops(const Fields& body, const Service& service, GenerationParams& p) {
@@ -171,7 +171,7 @@ void read_probabilities(const Fields& body, const Service& service, LogprobStyle
     if (top && !wanted && *top > 0) body.fail("top_logprobs", "needs \"logprobs\": true");
     if (wanted) {
       p.report_probabilities = true;
-      p.probabilities = static_cast<int>(top.value_or(0));
+      p.probabilities = static_cast<int>(top.value_or(std::min<std::int64_t>(20, most)));
     }
   } else if (const Json* value = body.find("logprobs"); value && !value->is_boolean()) {
     const auto count = body.integer("logprobs", 0, most);
@@ -183,6 +183,15 @@ void read_probabilities(const Fields& body, const Service& service, LogprobStyle
   }
 }
 
+// `preserved_tokens`: special tokens whose text is to be part of the answer.
+void read_visible(const Fields& body, const Service& service, GenerationParams& p) {
+  for (const std::string& text : body.strings("preserved_tokens").value_or(std::vector<std::string>())) {
+    const std::vector<std::int32_t> ids = service.encode(text, false, true);
+    if (ids.size() != 1) body.fail("preserved_tokens", "'" + text.substr(0, 60) + "' is not one token of this model");
+    p.visible.push_back(ids[0]);
+  }
+}
+
 void read_limits(const Fields& body, const Service& service, GenerationParams& p) {
   p.max_tokens = service.options().predict;
   for (const char* name : {"max_tokens", "max_completion_tokens", "n_predict"}) {
@@ -191,18 +200,27 @@ void read_limits(const Fields& body, const Service& service, GenerationParams& p
   if (const auto value = body.integer("t_max_predict_ms", -1, kMostTokens)) p.time_limit_ms = static_cast<int>(*value);
   if (const auto value = body.integer("n_indent", 0, 1 << 20)) p.indent = static_cast<int>(*value);
   if (const auto value = body.integer("id_slot", -1, kMostTokens)) p.slot = static_cast<int>(*value);
-  p.sampling.ignore_eos = body.boolean("ignore_eos").value_or(false);
+  const Fields defaults(service.options().sampling.values);
+  p.sampling.ignore_eos = body.boolean("ignore_eos").value_or(defaults.boolean("ignore_eos").value_or(false));
   p.cache_prompt = body.boolean("cache_prompt").value_or(service.options().cache_prompt);
   p.return_tokens = body.boolean("return_tokens").value_or(false);
   p.return_progress = body.boolean("return_progress").value_or(false);
   p.timings_per_token = body.boolean("timings_per_token").value_or(false);
-  [[maybe_unused]] const auto keep = body.integer("n_keep", -1, kMostTokens);
-  [[maybe_unused]] const auto discard = body.integer("n_discard", 0, kMostTokens);
+  if (const auto keep = (body.has("n_keep") ? body : defaults).integer("n_keep", -1, kMostTokens)) p.keep = static_cast<int>(*keep);
+  if (const auto discard = body.integer("n_discard", 0, kMostTokens)) p.discard = static_cast<int>(*discard);
+  p.verbose = body.boolean("verbose").value_or(false);
+  read_visible(body, service, p);
 }
 
 void refuse_what_is_missing(const Fields& body) {
   if (const auto reuse = body.integer("n_cache_reuse", 0); reuse && *reuse > 0) {
     body.fail("n_cache_reuse", "reuse by shifting positions is not supported");
+  }
+  if (body.boolean("grammar_lazy").value_or(false)) {
+    body.fail("grammar_lazy", "grammars with triggers are made from tools here; give those");
+  }
+  if (const Json* triggers = body.array("grammar_triggers"); triggers && !triggers->empty()) {
+    body.fail("grammar_triggers", "grammars with triggers are made from tools here; give those");
   }
   if (const Json* adapters = body.array("lora"); adapters && !adapters->empty()) {
     body.fail("lora", "no adapters are loaded");
@@ -267,6 +285,9 @@ Json params_to_json(const GenerationParams& p) {
     bias.push_back({id, std::isfinite(value) ? Json(value) : Json(false)});
   }
   return {{"n_predict", p.max_tokens},
+          {"n_keep", p.keep},
+          {"n_discard", p.discard},
+          {"lora", Json::array()},
           {"seed", s.seed},
           {"temperature", s.temperature},
           {"dynatemp_range", s.dynatemp_range},

@@ -35,7 +35,7 @@ Json repeated_fields(const Fields& body) {
 
 Json usage_json(const Progress& p) {
   return {{"input_tokens", p.prompt}, {"input_tokens_details", {{"cached_tokens", p.cached}}}, {"output_tokens", p.generated},
-          {"output_tokens_details", {{"reasoning_tokens", 0}}}, {"total_tokens", p.prompt + p.generated}};
+          {"output_tokens_details", {{"reasoning_tokens", p.reasoning}}}, {"total_tokens", p.prompt + p.generated}};
 }
 
 Json reasoning_item(const std::string& id, const std::string& text, const char* status) {

@@ -1,6 +1,7 @@
 #include "api/run.hpp"
 
 #include "scheduler/scheduler.hpp"
+#include "stream_sessions.hpp"
 #include "veloce/sample/sampler.hpp"
 
 #include <chrono>
@@ -67,12 +68,26 @@ std::vector<ChoiceResult> Run::collect() {
   return results;
 }
 
-void Run::stream(std::shared_ptr<Run> run, http::Exchange& exchange, std::shared_ptr<StreamFormat> format,
-                 int ping_seconds) {
-  run->early_ = run->next(steady_clock::now() + kForever);
-  for (const Event& event : run->early_) {
+// What goes wrong before anything was said is an error with a status of its own.
+void Run::await_first() {
+  early_ = next(steady_clock::now() + kForever);
+  for (const Event& event : early_) {
     if (event.kind == Event::Kind::kFailed) throw ApiError::from(event.error);
   }
+}
+
+void Run::stream_kept(std::shared_ptr<Run> run, http::Exchange& exchange, const Service& service,
+                      const std::string& conversation, std::shared_ptr<StreamFormat> format, int ping_seconds) {
+  run->await_first();
+  run->watch_ = {};
+  const auto write = [run, format = std::move(format)](http::EventWriter& writer) { run->write(writer, *format, -1); };
+  const auto session = service.sessions().start(exchange.client(), conversation, write, [channel = run->channel_] { channel->cancel(); });
+  exchange.stream([session, ping_seconds](http::EventWriter& writer) { session->follow(0, writer, ping_seconds); });
+}
+
+void Run::stream(std::shared_ptr<Run> run, http::Exchange& exchange, std::shared_ptr<StreamFormat> format,
+                 int ping_seconds) {
+  run->await_first();
   exchange.stream([run = std::move(run), format = std::move(format), ping_seconds](http::EventWriter& writer) {
     run->write(writer, *format, ping_seconds);
   });
@@ -111,6 +126,7 @@ std::vector<GenerationRequest> make_choices(const http::Exchange& exchange, cons
       GenerationRequest request;
       request.id = exchange.id();
       request.client = exchange.client();
+      request.owner = service.owner_of(exchange.client());
       request.priority = settings.priority;
       request.index = first + i;
       request.leader = i > 0 ? first : -1;

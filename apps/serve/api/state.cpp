@@ -75,7 +75,7 @@ void props(http::Exchange& exchange, const Service& service) {
               {"endpoint_props", options.props},
               {"endpoint_metrics", options.metrics},
               {"ui", options.ui},
-              {"ui_settings", empty_object()},
+              {"ui_settings", options.ui_settings},
               {"chat_template", service.chat().source()},
               {"chat_template_caps", service.chat().capabilities()},
               {"bos_token", special_text(service, vocabulary.bos())},
@@ -167,6 +167,12 @@ void add_state_routes(http::HttpServer& server, ServiceOf service) {
   });
   server.route("GET", "/metrics", [service](http::Exchange& exchange) { metrics(exchange, service()); });
   server.route("GET", "/lora-adapters", [](http::Exchange& exchange) { exchange.reply_json(Json::array()); });
+  server.route("POST", "/lora-adapters", [](http::Exchange& exchange) {
+    Result<Json> scales = parse_json(exchange.body());
+    if (!scales || !scales->is_array()) throw ApiError::invalid("the body must be a JSON array of {id, scale}");
+    if (!scales->empty()) throw ApiError::invalid("no adapters are loaded");
+    exchange.reply_json({{"success", true}});
+  });
 }
 
 }  // namespace veloce::serve

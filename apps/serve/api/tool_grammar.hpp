@@ -31,8 +31,12 @@ using ControlToken = std::function<std::optional<std::int32_t>(std::string_view 
 Result<ToolGrammar> tool_grammar(const text::ChatFormat& format, const Json& tools, bool parallel,
                                  const ControlToken& control);
 
-// The rules with a root: `answer-root`, with an optional mark in front of it (the thinking block, during which the
-// grammar rests, may come first).
-std::string with_root(const std::string& rules, const std::string& optional_mark, const ControlToken& control);
+struct RootOf {
+  bool may_think = false;   // a thought may come first, during which the grammar rests
+  bool content = false;     // the answer is content, not calls
+};
+
+// The rules with a root: `answer-root`, and what a model writes in front of it.
+std::string with_root(const std::string& rules, const text::ChatFormat& format, RootOf kind, const ControlToken& control);
 
 }  // namespace veloce::serve

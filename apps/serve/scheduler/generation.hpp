@@ -30,6 +30,7 @@ class Generation {
 
   void end_reasoning() { chooser_.end_reasoning(); }
   int count() const { return count_; }
+  int reasoning_tokens() const { return chooser_.reasoning_tokens(); }
   std::uint32_t seed() const { return chooser_.seed(); }
   bool has_newline() const { return newline_ != std::string::npos; }
 

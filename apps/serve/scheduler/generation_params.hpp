@@ -23,10 +23,10 @@ struct GrammarSettings {
   std::vector<std::string> triggers;           // lazy: the text begins with the trigger where it comes up
 };
 
-// Limits thinking (specs/server.md 4.7). Inactive while `end` is empty.
+// Counts and limits thinking (specs/server.md 4.7). Inactive while `end` is empty.
 struct ReasoningSettings {
   int budget = -1;                             // tokens; -1: no limit
-  std::vector<std::int32_t> start, end;        // tokens of the tags
+  std::string start, end;                      // the tags
   std::vector<std::int32_t> forced;            // message and end tag, said when the budget is used up
   bool begins_inside = false;                  // the prompt ends within the block
 };
@@ -34,6 +34,8 @@ struct ReasoningSettings {
 struct GenerationParams {
   int max_tokens = -1;                // -1: until the end of the text or of the context; 0: only read the prompt
   std::vector<std::string> stops;
+  int keep = 0, discard = 0;          // when the context is shifted: tokens at its start that stay, -1: the prompt; that go, 0: half
+  bool verbose = false;               // OpenAI routes: the native answer as well, as "__verbose"
   bool cache_prompt = true;
   int slot = -1;                      // a certain one, or any
   bool return_tokens = false;

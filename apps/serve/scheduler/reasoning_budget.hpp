@@ -1,7 +1,9 @@
-// Counts the tokens of a thinking block and, when its budget is used up, dictates the tokens that end it. A state
-// machine over the sampled tokens (specs/server.md 4.7).
+// Follows the thinking block of an answer: counts its tokens and, when its budget is used up, dictates the tokens that
+// end it. A state machine over the answer's text, as the reader of the answer sees it: models without tokens of their
+// own for the tags spell them in many ways (specs/server.md 4.7).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -17,7 +19,7 @@ class ReasoningBudget {
   }
 
   bool active() const { return !settings_.end.empty(); }
-  bool inside() const { return state_ == State::kCounting || state_ == State::kForcing; }
+  bool inside() const { return state_ != State::kOutside; }
 
   // The only token that may come next, if there is but one.
   std::optional<std::int32_t> forced() const {
@@ -25,25 +27,33 @@ class ReasoningBudget {
     return settings_.forced[forced_];
   }
 
-  // Moves on by a token. `text`: the answer so far, this token included.
-  void accept(std::int32_t token, std::string_view text);
+  // Moves on by a token. `text`: the answer so far, this token included. `bound`: a grammar holds outside of thoughts;
+  // then a block only begins where nothing but blanks was said since the last, so that quoted tags don't lift it.
+  void accept(std::string_view text, bool bound);
 
   // Ends the block as if the budget were used up; nothing happens outside of one.
   void end_now() {
     if (state_ == State::kCounting) force();
   }
 
+  int tokens() const { return tokens_; }             // of thoughts, tags included
+  std::size_t outside_from() const { return from_; } // where in the text the last block ended
+
  private:
-  enum class State { kIdle, kCounting, kForcing };
+  enum class State { kOutside, kCounting, kForcing };
   void enter();
   void force();
-  static bool matches(const std::vector<std::int32_t>& tag, std::size_t& matched, std::int32_t token);
+  void leave(std::size_t at);
+  bool look_for_start(std::string_view text, bool bound);
+  bool look_for_end(std::string_view text);
 
   ReasoningSettings settings_;
-  State state_ = State::kIdle;
-  int left_ = 0;
+  State state_ = State::kOutside;
+  int left_ = 0, tokens_ = 0;
   bool limited_ = false;
-  std::size_t start_matched_ = 0, end_matched_ = 0, forced_ = 0;
+  std::size_t forced_ = 0;
+  std::size_t searched_ = 0;   // no tag begins before that in the text
+  std::size_t from_ = 0;
 };
 
 }  // namespace veloce::serve

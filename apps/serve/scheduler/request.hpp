@@ -23,6 +23,7 @@ enum class Pooling { kNone, kMean, kFirst, kLast };
 struct GenerationRequest {
   std::string id;         // the HTTP request's, for the log
   std::string client;     // for fair queueing
+  std::string owner;      // only slots of the same owner's text are reused
   Priority priority = Priority::kInteractive;
   TaskKind kind = TaskKind::kGenerate;
   Pooling pooling = Pooling::kMean;   // kEmbed

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "base/log.hpp"
@@ -16,7 +17,10 @@ double ms_between(Clock::time_point from, Clock::time_point to) {
   return duration<double, std::milli>(to - from).count();
 }
 
-int common_prefix(const std::vector<std::int32_t>& a, const std::vector<std::int32_t>& b) {
+// Tokens at the start of the prompt that the slot holds; another owner's are none of the request's business.
+int common_prefix(const Slot& slot, const GenerationRequest& request) {
+  const auto &a = slot.tokens, &b = request.prompt;
+  if (slot.owner != request.owner) return 0;
   return static_cast<int>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
 }
 
@@ -112,15 +116,16 @@ Result<T> Scheduler::on_idle_slot(int slot, std::function<Result<T>(Slot&)> act)
   return outcome;
 }
 
-Result<SlotState> Scheduler::save(int slot) {
-  return on_idle_slot<SlotState>(slot, [this](Slot& s) -> Result<SlotState> {
+Result<SlotState> Scheduler::save(int slot, const std::string& owner) {
+  return on_idle_slot<SlotState>(slot, [&](Slot& s) -> Result<SlotState> {
+    if (s.owner != owner && !s.tokens.empty()) return Status(Code::kInvalidArgument, "slot " + std::to_string(s.id) + " holds another user's text");
     Result<std::vector<std::byte>> bytes = engine_.serialize(s.id);
     if (!bytes) return bytes.status();
     return SlotState{s.tokens, *std::move(bytes)};
   });
 }
 
-Status Scheduler::restore(int slot, SlotState state) {
+Status Scheduler::restore(int slot, SlotState state, const std::string& owner) {
   const Result<int> done = on_idle_slot<int>(slot, [&](Slot& s) -> Result<int> {
     Status status = engine_.restore(s.id, state.bytes);
     if (status.ok() && engine_.length(s.id) != static_cast<int>(state.tokens.size())) {
@@ -128,6 +133,7 @@ Status Scheduler::restore(int slot, SlotState state) {
                                           std::to_string(state.tokens.size()) + " tokens");
     }
     s.tokens.clear();
+    s.owner = owner;
     s.used = true;
     if (!status) {
       [[maybe_unused]] const Status cleared = engine_.truncate(s.id, 0);
@@ -255,7 +261,7 @@ Slot* Scheduler::choose_slot(const Task& task) {
   int best_common = 0;
   for (Slot& slot : slots_) {
     if (slot.busy()) continue;
-    const int common = common_prefix(slot.tokens, task.request.prompt);
+    const int common = common_prefix(slot, task.request);
     if (common > best_common) {
       best_common = common;
       best = &slot;
@@ -268,6 +274,7 @@ Slot* Scheduler::choose_slot(const Task& task) {
 
 void Scheduler::start(Slot& slot, std::unique_ptr<Task> task) {
   slot.task = std::move(task);
+  slot.task->prompt = static_cast<int>(slot.task->request.prompt.size());
   slot.used = true;
   slot.last_used = ++uses_;
   Task& t = *slot.task;
@@ -294,11 +301,12 @@ int Scheduler::reuse_prefix(Slot& slot, const Task& task) {
   const std::vector<std::int32_t>& prompt = task.request.prompt;
   const bool reuse = task.request.params.cache_prompt && task.request.kind == TaskKind::kGenerate;
   const int limit = reuse ? static_cast<int>(prompt.size()) - 1 : 0;
-  int own = std::min(limit, common_prefix(slot.tokens, prompt));
+  int own = std::min(limit, common_prefix(slot, task.request));
+  slot.owner = task.request.owner;
   Slot* donor = nullptr;
   int best = own + 8;   // a copy is not worth a few tokens
   for (Slot& other : slots_) {
-    const int common = &other == &slot ? 0 : std::min(limit, common_prefix(other.tokens, prompt));
+    const int common = &other == &slot ? 0 : std::min(limit, common_prefix(other, task.request));
     if (common > best) {
       best = common;
       donor = &other;
@@ -406,7 +414,7 @@ void Scheduler::advance(Slot& slot, std::size_t begin, std::size_t end) {
   }
   if (!task.generating) {
     task.processed += static_cast<int>(end - begin);
-    if (task.request.params.return_progress) {
+    if (task.request.params.return_progress && !task.shifted) {
       Event event;
       event.kind = Event::Kind::kProgress;
       event.index = task.request.index;
@@ -416,7 +424,11 @@ void Scheduler::advance(Slot& slot, std::size_t begin, std::size_t end) {
     }
     if (task.remaining() > 0) return;
     if (task.request.kind == TaskKind::kEmbed) return finish_embedding(slot);
-    begin_generation(slot);
+    if (task.shifted) {
+      task.generating = true;
+    } else {
+      begin_generation(slot);
+    }
     if (task.request.params.max_tokens == 0) {
       Event event;
       event.reason = StopReason::kLimit;
@@ -444,20 +456,50 @@ void Scheduler::sample(Slot& slot, int index) {
   Result<std::int32_t> token = task.generation->sample(engine_.logits(index));
   if (!token) return fail(slot, token.status());
   task.next = *token;
-  Event event = task.generation->take(*token, static_cast<int>(slot.tokens.size()), engine_.context(),
+  const bool full = static_cast<int>(slot.tokens.size()) + 1 >= engine_.context();
+  const int context = options_.context_shift ? std::numeric_limits<int>::max() : engine_.context();
+  Event event = task.generation->take(*token, static_cast<int>(slot.tokens.size()), context,
                                       ms_between(task.prompt_end, Clock::now()));
+  event.truncated = event.truncated || task.shifted;
   {
     const std::lock_guard lock(mutex_);
     ++metrics_.generated_tokens;
     metrics_.most_tokens = std::max(metrics_.most_tokens, static_cast<int>(slot.tokens.size()) + 1);
   }
   if (event.reason != StopReason::kNone) return finish(slot, std::move(event));
+  if (full) shift(slot);
   if (event.text.empty() && event.tokens.empty() && event.probabilities.empty()) return;
   event.kind = Event::Kind::kText;
   event.index = task.request.index;
   event.slot = slot.id;
   event.progress = progress_of(task);
   task.channel->push(std::move(event));
+}
+
+// Forgets the middle of what the slot holds. What stays behind it has other positions then and is read anew, as a prompt
+// is: exact, where moving the state would not be, and possible for every kind of model.
+void Scheduler::shift(Slot& slot) {
+  Task& task = *slot.task;
+  const GenerationParams& params = task.request.params;
+  const int size = static_cast<int>(slot.tokens.size());
+  const int bos = tokenizer_.vocabulary().add_bos() ? 1 : 0;
+  const int keep = std::min(params.keep < 0 ? task.prompt : params.keep + bos, engine_.context() - 4);
+  const int left = std::max(1, size - keep);
+  const int discard = std::clamp(params.discard > 0 ? params.discard : left / 2, 1, left);
+  std::vector<std::int32_t> tokens(slot.tokens.begin(), slot.tokens.begin() + std::min(keep, size));
+  tokens.insert(tokens.end(), slot.tokens.begin() + std::min(size, keep + discard), slot.tokens.end());
+  tokens.push_back(task.next);
+  int held = std::min(keep, size);
+  if (!engine_.truncate(slot.id, held).ok()) {
+    held = 0;
+    [[maybe_unused]] const Status cleared = engine_.truncate(slot.id, 0);
+  }
+  slot.tokens.resize(static_cast<std::size_t>(held));
+  log::write(log::Level::kDebug, task.request.id, "shifted", {{"slot", slot.id}, {"kept", keep}, {"discarded", discard}});
+  task.request.prompt = std::move(tokens);
+  task.processed = held;
+  task.shifted = true;
+  task.generating = false;
 }
 
 void Scheduler::pool(Slot& slot, int index) {
@@ -538,20 +580,29 @@ void Scheduler::release(Slot& slot) {
   // Choices that wait for this one's prompt must not wait forever.
   task.group->prompt_done[static_cast<std::size_t>(task.request.index)] = true;
   slot.last_used = ++uses_;
+  slot.last = work_of(task);
   slot.task.reset();
 }
 
 Progress Scheduler::progress_of(const Task& task) const {
   Progress progress;
-  progress.prompt = static_cast<int>(task.request.prompt.size());
+  progress.prompt = task.prompt;
   progress.cached = task.cached;
-  progress.processed = task.processed;
+  progress.processed = task.shifted ? task.prompt : task.processed;
   const Clock::time_point now = Clock::now();
   const bool read = task.generating || task.prompt_end != Clock::time_point{};
   progress.prompt_ms = ms_between(task.started, read ? task.prompt_end : now);
-  if (task.generation) progress.generated = task.generation->count();
-  if (task.generating) progress.generation_ms = ms_between(task.prompt_end, now);
+  if (task.generation) {
+    progress.generated = task.generation->count();
+    progress.reasoning = task.generation->reasoning_tokens();
+  }
+  if (task.generating || task.shifted) progress.generation_ms = ms_between(task.prompt_end, now);
   return progress;
+}
+
+SlotWork Scheduler::work_of(const Task& task) const {
+  return {task.number, task.generating, progress_of(task), task.request.params.max_tokens,
+          task.generation && task.generation->has_newline()};
 }
 
 void Scheduler::publish() {
@@ -563,14 +614,8 @@ void Scheduler::publish() {
     info.used = slot.used;
     info.context = engine_.context();
     info.tokens = static_cast<int>(slot.tokens.size());
-    if (slot.busy()) {
-      info.busy = true;
-      info.task = slot.task->number;
-      info.generating = slot.task->generating;
-      info.progress = progress_of(*slot.task);
-      info.max_tokens = slot.task->request.params.max_tokens;
-      info.has_newline = slot.task->generation && slot.task->generation->has_newline();
-    }
+    info.busy = slot.busy();
+    info.work = slot.busy() ? work_of(*slot.task) : slot.last;
     infos.push_back(info);
   }
   const std::lock_guard lock(mutex_);

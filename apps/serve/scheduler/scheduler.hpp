@@ -31,6 +31,7 @@ struct Task;
 
 struct SchedulerOptions {
   int queue_limit = 256;
+  bool context_shift = false;     // where the context is full, forget the middle and go on
   double slot_similarity = 0.1;   // part of the prompt that a slot must share to be preferred to the oldest
   // How long a step may take because of prompts while others generate, and while none does.
   std::chrono::milliseconds shared_step{60}, prompt_step{400};
@@ -40,12 +41,8 @@ struct SchedulerOptions {
 struct SlotInfo {
   int id = 0;
   bool busy = false, used = false;
-  std::uint64_t task = 0;
-  bool generating = false;
   int context = 0, tokens = 0;
-  Progress progress;
-  int max_tokens = -1;
-  bool has_newline = false;
+  SlotWork work;                  // under way, or the last
 };
 
 struct Metrics {
@@ -79,9 +76,9 @@ class Scheduler {
   int slot_count() const { return engine_.max_sequences(); }
   int context() const { return engine_.context(); }
 
-  // Wait for the slot to be idle, then act.
-  Result<SlotState> save(int slot);
-  Status restore(int slot, SlotState state);
+  // Wait for the slot to be idle, then act. What belongs to another owner is not saved.
+  Result<SlotState> save(int slot, const std::string& owner);
+  Status restore(int slot, SlotState state, const std::string& owner);
   Result<int> erase(int slot);   // tokens forgotten
 
   // Ends everything that runs or waits with an error, and the thread.
@@ -109,10 +106,12 @@ class Scheduler {
   void finish_embedding(Slot& slot);
   void sample(Slot& slot, int index);
   void begin_generation(Slot& slot);
+  void shift(Slot& slot);
   void finish(Slot& slot, Event event);
   void fail(Slot& slot, const Status& status);
   void release(Slot& slot);
   void publish();
+  SlotWork work_of(const Task& task) const;
   Progress progress_of(const Task& task) const;
   template <class T>
   Result<T> on_idle_slot(int slot, std::function<Result<T>(Slot&)> act);

@@ -30,6 +30,8 @@ struct Task {
   // Since it runs:
   std::unique_ptr<Generation> generation;
   Clock::time_point started, prompt_end;
+  int prompt = 0;                  // its tokens; request.prompt is another after a shift
+  bool shifted = false;
   int cached = 0;                  // prompt tokens taken over from the cache
   int processed = 0;               // prompt tokens done, cached ones included
   bool generating = false;
@@ -43,7 +45,9 @@ struct Task {
 struct Slot {
   int id = 0;
   std::vector<std::int32_t> tokens;   // what the engine's sequence holds
+  std::string owner;                  // whose text that is
   std::unique_ptr<Task> task;         // null: idle
+  SlotWork last;                      // the task before
   std::uint64_t last_used = 0;
   bool used = false;
   bool busy() const { return task != nullptr; }

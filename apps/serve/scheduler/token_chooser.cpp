@@ -23,6 +23,7 @@ TokenChooser::TokenChooser(const text::Tokenizer& tokenizer, const GenerationPar
 }
 
 Result<std::int32_t> TokenChooser::choose(std::span<const float> logits) {
+  if (!grammar_lost_) return grammar_lost_;
   if (const auto forced = budget_.forced()) return *forced;
   if (!grammar_active()) return sampler_.sample(logits);
   Filter filter(*grammar_);
@@ -36,9 +37,21 @@ void TokenChooser::took(std::int32_t token, std::string_view text) {
     [[maybe_unused]] const Status status = grammar_->accept(static_cast<std::uint32_t>(token));
   }
   const bool was_inside = budget_.inside();
-  budget_.accept(token, text);
-  if (was_inside && !budget_.inside()) search_from_ = text.size();
+  budget_.accept(text, grammar_active());
+  if (was_inside && !budget_.inside()) {
+    search_from_ = budget_.outside_from();
+    resume_grammar(text);
+  }
   if (waiting_for_trigger_ && !budget_.inside()) look_for_trigger(text);
+}
+
+// Behind the thinking the grammar holds from the first character on.
+void TokenChooser::resume_grammar(std::string_view text) {
+  if (!grammar_ || waiting_for_trigger_) return;
+  const std::string_view rest = text.substr(budget_.outside_from());
+  if (rest.find_first_not_of(" \t\r\n") == std::string_view::npos) return;
+  const Status status = grammar_->accept_text(rest);
+  if (!status) grammar_lost_ = Status(Code::kInternal, "the answer left its grammar with the end of its thoughts");
 }
 
 void TokenChooser::look_for_trigger(std::string_view text) {

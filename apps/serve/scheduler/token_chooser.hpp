@@ -30,17 +30,20 @@ class TokenChooser {
   std::span<const sample::Candidate> candidates() const { return sampler_.candidates(); }
   std::uint32_t seed() const { return sampler_.seed(); }
   void end_reasoning() { budget_.end_now(); }
+  int reasoning_tokens() const { return budget_.tokens(); }
 
  private:
   class Filter;
   bool grammar_active() const { return grammar_.has_value() && !waiting_for_trigger_ && !budget_.inside(); }
   void look_for_trigger(std::string_view text);
+  void resume_grammar(std::string_view text);
 
   const text::Tokenizer& tokenizer_;
   const GenerationParams& params_;
   sample::Sampler sampler_;
   ReasoningBudget budget_;
   std::optional<text::GrammarState> grammar_;
+  Status grammar_lost_;            // the model wrote on in the token that ended its thinking, what it must not
   bool waiting_for_trigger_ = false;
   std::size_t search_from_ = 0;    // where a lazy grammar looks for its trigger: behind the thinking
 };
