@@ -138,6 +138,13 @@ def test_responses(client):
     client.responses.create(model="x", max_output_tokens=3, input=[{"role": "user", "content": "Hi"}, call.model_dump(),
                                                                     {"type": "function_call_output", "call_id": call.call_id, "output": "sunny"}], tools=[tool])
     with pytest.raises(openai.BadRequestError): client.responses.create(model="x", input="Hi", previous_response_id="resp_1")
+    with pytest.raises(openai.BadRequestError): client.responses.create(model="x", input="Hi", conversation="conv_1")
+    likely = client.responses.create(model="x", input="Hi", max_output_tokens=6, temperature=0, include=["message.output_text.logprobs"], top_logprobs=2)
+    logprobs = likely.output[0].content[0].logprobs
+    assert len(logprobs) == 6 and all(len(t.top_logprobs) == 2 and t.top_logprobs[0].logprob == t.logprob <= 0 for t in logprobs)
+    events = list(client.responses.create(model="x", input="Hi", max_output_tokens=6, temperature=0, include=["message.output_text.logprobs"], top_logprobs=2, stream=True))
+    assert [t.token for e in events if e.type == "response.output_text.delta" for t in e.logprobs] == [t.token for t in logprobs]
+    assert events[-1].response.output[0].content[0].logprobs == logprobs
     structured = client.responses.create(model="x", input="Hi", max_output_tokens=300, text={"format": {"type": "json_schema", "name": "s", "strict": True, "schema": {
         "type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"], "additionalProperties": False}}})
     assert json.loads(structured.output_text)["ok"] in (True, False)
@@ -165,6 +172,10 @@ def test_messages(claude):
     assert called.stop_reason == "tool_use" and use.type == "tool_use" and use.input["days"] in (1, 2, 3)
     claude.messages.create(model="x", max_tokens=3, tools=[tool], messages=MESSAGES + [{"role": "assistant", "content": [use.model_dump()]}, {
         "role": "user", "content": [{"type": "tool_result", "tool_use_id": use.id, "content": [{"type": "text", "text": "sunny"}]}, {"type": "text", "text": "So?"}]}])
+    structured = claude.messages.create(model="x", max_tokens=300, messages=MESSAGES, extra_body={"output_config": {"format": {"type": "json_schema", "schema": {
+        "type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"], "additionalProperties": False}}}})
+    assert json.loads(structured.content[0].text)["ok"] in (True, False)
+    with pytest.raises(anthropic.BadRequestError): claude.messages.create(model="x", max_tokens=3, messages=MESSAGES, extra_body={"mcp_servers": [{"name": "x", "url": "http://x", "type": "url"}]})
     with pytest.raises(anthropic.BadRequestError): claude.messages.create(model="x", max_tokens=3, messages=[{"role": "user", "content": [{"type": "image", "source": {}}]}])
     # Several calls are allowed here, so the last may be cut off: then the answer says so.
     with claude.messages.stream(model="x", max_tokens=1000, messages=MESSAGES, tools=[tool], tool_choice={"type": "tool", "name": "get_weather"}) as stream:

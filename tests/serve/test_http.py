@@ -59,7 +59,7 @@ BAD_FIELDS = [("max_tokens", "many"), ("max_tokens", -7), ("max_tokens", 1.5), (
               ("response_format", {"type": "json_schema", "schema": {"type": "array", "uniqueItems": True}}), ("grammar_lazy", True), ("preserved_tokens", ["two words"]),
               ("grammar", "root ::= ("), ("grammar", 'root ::= root "x"'), ("reasoning_format", "loud"), ("chat_template_kwargs", {"enable_thinking": "yes"}),
               ("top_logprobs", 3), ("samplers", ["nope"]), ("stream_options", 1), ("priority", "urgent"), ("dry_sequence_breakers", []),
-              ("repeat_last_n", -2), ("lora", [{"id": 0, "scale": 1}]), ("parallel_tool_calls", "no"), ("continue_final_message", True)]
+              ("repeat_last_n", -2), ("lora", [{"id": 0, "scale": 1}]), ("parallel_tool_calls", "no"), ("functions", [{"name": "f"}]), ("modalities", ["text", "audio"]), ("web_search_options", {}), ("audio", {"voice": "x"}), ("continue_final_message", True)]
 
 
 @pytest.mark.parametrize("field,value", BAD_FIELDS, ids=[f"{f}-{i}" for i, (f, _) in enumerate(BAD_FIELDS)])

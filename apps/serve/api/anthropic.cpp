@@ -178,6 +178,8 @@ void convert_output_format(const Fields& body, Json& chat) {
 Json chat_request(const Fields& body, bool counting) {
   Json chat = Json::object();
   Json messages = Json::array();
+  if (const Json* servers = body.array("mcp_servers"); servers && !servers->empty()) body.fail("mcp_servers", "are not supported; the client must call its tools");
+  if (body.has("container")) body.fail("container", "is not supported");
   if (const std::string system = system_text(body); !system.empty()) messages.push_back({{"role", "system"}, {"content", system}});
   const Json& given = body.required("messages");
   if (!given.is_array()) body.wrong_type("messages", "an array", given);

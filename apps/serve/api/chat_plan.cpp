@@ -35,6 +35,18 @@ Json wanted_schema(const Fields& body) {
   return Fields(*wrapper, fields.name("json_schema.")).required("schema");
 }
 
+// What OpenAI's API knows and nothing here does.
+void refuse_what_is_missing(const Fields& body) {
+  for (const char* old : {"functions", "function_call"}) {
+    if (body.has(old)) body.fail(old, "was replaced by 'tools' and 'tool_choice'; give those");
+  }
+  if (body.has("audio")) body.fail("audio", "answers are text only");
+  for (const std::string& modality : body.strings("modalities").value_or(std::vector<std::string>{"text"})) {
+    if (modality != "text") body.fail("modalities", "answers are text only, not '" + modality.substr(0, 60) + "'");
+  }
+  if (body.has("web_search_options")) body.fail("web_search_options", "there is no web search here");
+}
+
 enum class ToolChoice { kAuto, kNone, kRequired };
 
 struct ToolRequest {
@@ -240,6 +252,7 @@ class OutputPlanner {
 ChatPlan plan_chat(const Json& json, const Service& service, bool must_fit) {
   const Fields body(json);
   ChatPlan plan;
+  refuse_what_is_missing(body);
   Json messages = checked_messages(body);
   const ToolRequest tools = read_tools(body);
   plan.settings = read_request_settings(body, service);

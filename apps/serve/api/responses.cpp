@@ -44,8 +44,8 @@ Json reasoning_item(const std::string& id, const std::string& text, const char* 
   return {{"id", id}, {"type", "reasoning"}, {"summary", Json::array()}, {"content", std::move(content)}, {"encrypted_content", ""}, {"status", status}};
 }
 
-Json text_part(const std::string& text) {
-  return {{"type", "output_text"}, {"text", text}, {"annotations", Json::array()}, {"logprobs", Json::array()}};
+Json text_part(const std::string& text, Json logprobs = Json::array()) {
+  return {{"type", "output_text"}, {"text", text}, {"annotations", Json::array()}, {"logprobs", std::move(logprobs)}};
 }
 
 Json message_item(const std::string& id, Json content, const char* status) {
@@ -96,6 +96,7 @@ class ResponseStream final : public ChatStream {
     close(writer);
     item_ = item;
     text_.clear();
+    logprobs_ = Json::array();
     Json shown;
     if (item == Item::kReasoning) {
       item_id_ = random_name("rs_");
@@ -121,9 +122,9 @@ class ResponseStream final : public ChatStream {
         item = reasoning_item(item_id_, text_, "completed");
         break;
       case Item::kMessage:
-        send(writer, "response.output_text.done", place({{"content_index", 0}, {"text", text_}, {"logprobs", Json::array()}}));
-        send(writer, "response.content_part.done", place({{"content_index", 0}, {"part", text_part(text_)}}));
-        item = message_item(item_id_, {text_part(text_)}, "completed");
+        send(writer, "response.output_text.done", place({{"content_index", 0}, {"text", text_}, {"logprobs", logprobs_}}));
+        send(writer, "response.content_part.done", place({{"content_index", 0}, {"part", text_part(text_, logprobs_)}}));
+        item = message_item(item_id_, {text_part(text_, logprobs_)}, "completed");
         break;
       case Item::kCall:
         call_.arguments = text_;
@@ -136,14 +137,20 @@ class ResponseStream final : public ChatStream {
     item_ = Item::kNone;
   }
 
-  void on_deltas(const Event&, const std::vector<ChatDelta>& deltas, http::EventWriter& writer) override {
+  void on_deltas(const Event& event, const std::vector<ChatDelta>& deltas, http::EventWriter& writer) override {
+    // Those of tokens whose text is still held back ride on the next piece.
+    for (Json& token : probabilities_json(event.probabilities, false)) waiting_.push_back(std::move(token));
     for (const ChatDelta& delta : deltas) {
       const Item item = delta.kind == Kind::kReasoning ? Item::kReasoning : delta.kind == Kind::kContent ? Item::kMessage : Item::kCall;
       open(item, delta, writer);
       if (delta.kind == Kind::kToolCall) continue;
       text_ += delta.text;
       if (item == Item::kReasoning) send(writer, "response.reasoning_text.delta", place({{"content_index", 0}, {"delta", delta.text}}));
-      if (item == Item::kMessage) send(writer, "response.output_text.delta", place({{"content_index", 0}, {"delta", delta.text}, {"logprobs", Json::array()}}));
+      if (item == Item::kMessage) {
+        const Json logprobs = std::exchange(waiting_, Json::array());
+        logprobs_.insert(logprobs_.end(), logprobs.begin(), logprobs.end());
+        send(writer, "response.output_text.delta", place({{"content_index", 0}, {"delta", delta.text}, {"logprobs", logprobs}}));
+      }
       if (item == Item::kCall) send(writer, "response.function_call_arguments.delta", place({{"delta", delta.text}}));
     }
   }
@@ -168,13 +175,14 @@ class ResponseStream final : public ChatStream {
   std::string item_id_, text_;
   ToolCall call_;
   Json output_ = Json::array();
+  Json waiting_ = Json::array(), logprobs_ = Json::array();   // not yet sent; of the open message
 };
 
-Json output_items(const ChatMessage& message) {
+Json output_items(const ChatMessage& message, Json logprobs) {
   Json output = Json::array();
   if (!message.reasoning.empty()) output.push_back(reasoning_item(random_name("rs_"), message.reasoning, "completed"));
   if (!message.content.empty() || message.calls.empty()) {
-    output.push_back(message_item(random_name("msg_"), {text_part(message.content)}, "completed"));
+    output.push_back(message_item(random_name("msg_"), {text_part(message.content, std::move(logprobs))}, "completed"));
   }
   for (const ToolCall& call : message.calls) output.push_back(call_item(random_name("fc_"), call, "completed"));
   return output;
@@ -194,7 +202,7 @@ void respond(http::Exchange& exchange, const Service& service) {
   const ChoiceResult result = run->collect().at(0);
   ChatReader reader(plan.output, false);
   reader.feed(result.text, true);
-  exchange.reply_json(finished(envelope, result.last, output_items(reader.message())));
+  exchange.reply_json(finished(envelope, result.last, output_items(reader.message(), probabilities_json(result.probabilities, false))));
 }
 
 }  // namespace

@@ -134,6 +134,19 @@ Json chat_request_of_responses(const Fields& body, const std::string& id) {
     body.fail("previous_response_id", "answers are not stored; send the whole conversation");
   }
   if (body.boolean("background").value_or(false)) body.fail("background", "is not supported");
+  for (const char* stored : {"conversation", "prompt"}) {
+    if (body.has(stored)) body.fail(stored, "nothing is stored here; send the whole conversation");
+  }
+  for (const std::string& wanted : body.strings("include").value_or(std::vector<std::string>())) {
+    if (wanted == "message.output_text.logprobs") chat["logprobs"] = true;
+    // Other things to include are of the provider's own tools, or thoughts, which are always there.
+  }
+  if (const auto top = body.integer("top_logprobs", 0, 1 << 20)) {
+    chat["logprobs"] = true;
+    chat["top_logprobs"] = *top;
+  } else if (chat.contains("logprobs")) {
+    chat["top_logprobs"] = 0;
+  }
   Json messages = Json::array();
   if (const auto instructions = body.string("instructions")) messages.push_back({{"role", "system"}, {"content", *instructions}});
   const Json& input = body.required("input");
