@@ -2,6 +2,7 @@
 // signs are resolved before the lane loop: it sees plain pairs of halves, or plain floats for the
 // mixed forms.
 #include "exec/lanes/half_math.hpp"
+#include "exec/lanes/half_wide.hpp"
 #include "exec/lanes/lanes.hpp"
 
 namespace gfx906::GFX906_LANES_NS {
@@ -82,16 +83,31 @@ u32 general_half(u32 a, u32 b, u32 c, const HalfMode& m) {
   const double p = x * y, s = p + z, t = s - p, err = (p - (s - t)) + (z - t);
   return m.out(settle(s, x, y, z), err);
 }
+// A register's 64 pairs are 128 halves in a row.
+template <Pk P>
+void pk_default(u32* d, const u32* a, const u32* b, const u32* c) {
+  for (int l = 0; l < 64; l += WideHalves::kCount / 2) {
+    const auto at = [l](const u32* row) {
+      return WideHalves::load(reinterpret_cast<const u16*>(row + l));
+    };
+    const WideHalves x = at(a), y = at(b);
+    const WideHalves r = P == Pk::kAdd ? x + y : P == Pk::kMul ? x * y : add_odd(x * y, at(c));
+    if (!r.any_nan()) {
+      r.store(reinterpret_cast<u16*>(d + l));
+      continue;
+    }
+    for (int k = l; k < l + WideHalves::kCount / 2; ++k) {
+      const u32 lo = fast_half<P>(a[k] & 0xffff, b[k] & 0xffff, c[k] & 0xffff);
+      const u32 hi = fast_half<P>(a[k] >> 16, b[k] >> 16, c[k] >> 16);
+      d[k] = lo | hi << 16;
+    }
+  }
+}
 template <Pk P>
 void pk_half(u32* d, const u32* a, const u32* b, const u32* c, LaneContext& x) {
   if (P != Pk::kFma) c = a;
   if (x.fp_default && P != Pk::kMin && P != Pk::kMax) {
-    LANES_IVDEP
-    for (int l = 0; l < 64; ++l) {
-      const u32 lo = fast_half<P>(a[l] & 0xffff, b[l] & 0xffff, c[l] & 0xffff);
-      const u32 hi = fast_half<P>(a[l] >> 16, b[l] >> 16, c[l] >> 16);
-      d[l] = lo | hi << 16;
-    }
+    pk_default<P>(d, a, b, c);
     return;
   }
   const HalfMode m{x.mode};
