@@ -253,6 +253,7 @@ class Case:
             return 0
         took = time.monotonic() - start
         if self.strict and not data: raise Finding("no answer")
+        if not data: return took
         if self.pieces and self.pieces[0].startswith(b"HEAD "):
             check_answer(answers(data.split(b"\r\n\r\n")[0] + b"\r\nContent-Length: 0\r\n\r\n")[0][0], {}, None)
             return took
@@ -270,7 +271,7 @@ def run_case(server, options, number, tally):
     try:
         took = case.run(server, options)
         server.check(options.memory)
-    except (Finding, OSError) as finding:
+    except Exception as finding:   # a fault of the fuzzer itself must not end the run
         with server.lock:
             tally["findings"].append(f"case {number} ({case.what}): {finding or type(finding).__name__}")
             print(tally["findings"][-1], flush=True)
