@@ -43,9 +43,7 @@ void vector_alu(Facts& f, const Inst& i, std::string_view name) {
   }
   const bool plain = i.ext == Extension::kNone;
   f.plain_copy = plain && (i.op == Op::v_mov_b32 || i.op == Op::v_cndmask_b32);
-  f.bits = plain && any_prefix(name, {"v_and_b32", "v_or_b32", "v_xor_b32", "v_not_b32", "v_lshlrev",
-                                      "v_lshl_or", "v_lshrrev", "v_ashrrev", "v_or3", "v_and_or",
-                                      "v_bfe"});
+  f.compares = name.starts_with("v_cmp");
   f.forgets = any_prefix(name, {"v_readlane", "v_readfirstlane", "v_writelane", "v_swap", "v_perm",
                                 "v_bfi", "v_align", "v_nop", "v_mov", "v_cndmask"}) ||
               i.ext != Extension::kNone;

@@ -28,8 +28,8 @@ struct Facts {
   bool load = false;         // gives registers (also returning atomics)
   bool half = false;         // leaves part of its destination as it was (d16)
   bool vm_counted = false;   // moves vmcnt
-  bool plain_copy = false;   // an undefined value may pass through: moves, selects
-  bool bits = false;         // logic and shifts: the result of undefined bits is undefined
+  bool plain_copy = false;   // moves and selects: dword by dword
+  bool compares = false;     // its result decides what is done
   bool forgets = false;      // picks bytes or lanes: nothing is said about the result
   bool dpp = false, div_fmas = false, lane_select = false, writes_exec = false;
   bool needs_m0 = false;     // one wait state after a scalar write of M0

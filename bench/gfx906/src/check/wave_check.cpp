@@ -224,9 +224,11 @@ void WaveCheck::report_scalar(const InstEvent& e, uint32_t n, Reports& reports) 
                   "), comes from memory that nothing has written");
 }
 
-// Values pass through moves, logic and stores; anything else that reads one uses it.
+// Undefined values pass through moves, arithmetic and LDS, since what comes of them is often thrown
+// away. They are used where they decide something: as an address, in a comparison, or when a result
+// is stored.
 void WaveCheck::check_undefined(const InstEvent& e, const Facts& f, Reports& reports) {
-  const bool uses = f.valu ? !(f.plain_copy || f.bits || f.forgets) : f.vmem || f.ds;
+  const bool uses = f.valu ? f.compares && !f.forgets : f.vmem || f.ds;
   for (int k = 0; k < f.read_count; ++k) {
     const Registers& r = f.reads[k];
     if (!r.vector) {
@@ -292,8 +294,20 @@ void WaveCheck::set_undefined(uint32_t n, uint64_t lanes, const Origin& from) {
 }
 
 // Lanes of a vector operation's result that are undefined because its sources are.
-uint64_t WaveCheck::passed_on(const InstEvent& e, uint32_t dword, Origin& from) const {
+uint64_t WaveCheck::passed_on(const InstEvent& e, const Facts& f, uint32_t dword,
+                              Origin& from) const {
   uint64_t in = 0;
+  if (!f.plain_copy) {  // any dword of a source may be in it
+    for (int k = 0; k < f.read_count; ++k) {
+      if (!f.reads[k].vector) continue;
+      each(f.reads[k], [&](uint32_t n) {
+        const uint64_t lanes = undefined(n);
+        if (lanes & e.exec) from = origin_v_[n];
+        in |= lanes;
+      });
+    }
+    return in;
+  }
   for (int s = 0; s < 3; ++s) {
     const Operand& o = e.inst->src[s];
     if (!o.is_vgpr() || o.index + dword > 255) continue;
@@ -326,9 +340,9 @@ void WaveCheck::note_undefined(const InstEvent& e, const Facts& f) {
         return;
       }
       const uint64_t kept = undefined(n) & ~e.exec;
-      if (f.valu && k == 0 && (f.plain_copy || f.bits) && e.exec) {
+      if (f.valu && (f.plain_copy || !f.forgets) && e.exec) {
         Origin from;
-        const uint64_t in = passed_on(e, j, from) & e.exec;
+        const uint64_t in = passed_on(e, f, j, from) & e.exec;
         set_undefined(n, kept | in, in ? from : Origin{});
         return;
       }

@@ -100,7 +100,7 @@ class WaveCheck {
   void note_load_of(const InstEvent& e, const Facts& f, uint32_t n, bool vector);
   void note_undefined(const InstEvent& e, const Facts& f);
   void set_undefined(uint32_t vgpr, uint64_t lanes, const Origin& from);
-  uint64_t passed_on(const InstEvent& e, uint32_t dword, Origin& from) const;
+  uint64_t passed_on(const InstEvent& e, const Facts& f, uint32_t dword, Origin& from) const;
 
   // Numbers of issued and surely finished operations: vector memory, LDS, and those that return in
   // no order (scalar memory, flat accesses of LDS).
