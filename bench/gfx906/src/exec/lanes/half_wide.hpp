@@ -40,6 +40,15 @@ LANE_INLINE WideHalves add_odd(WideHalves a, WideHalves b) {
   const __m512 s = _mm512_mask_mov_ps(_mm512_add_ps(a.v, b.v), inexact, up);
   return {_mm512_mask_mov_ps(s, inexact & odd, down)};
 }
+// The halves of 64 lanes as floats: the low ones, or the high ones (shift 16). NaNs become quiet.
+LANE_INLINE void widen_halves(u32* t, const u32* src, u32 shift) {
+  const __m128i by = _mm_cvtsi32_si128(static_cast<int>(shift));
+  for (int l = 0; l < 64; l += 16) {
+    const __m512i pairs = _mm512_loadu_si512(src + l);
+    const __m256i h = _mm512_maskz_cvtepi32_epi16(kAll, _mm512_maskz_srl_epi32(kAll, pairs, by));
+    _mm512_storeu_ps(t + l, _mm512_maskz_cvtph_ps(kAll, h));
+  }
+}
 
 #else
 
@@ -75,6 +84,16 @@ LANE_INLINE WideHalves add_odd(WideHalves a, WideHalves b) {
   const __m256i step =
       _mm256_and_si256(_mm256_or_si256(apart, one), _mm256_and_si256(inexact, even));
   return {_mm256_castsi256_ps(_mm256_add_epi32(bits, step))};
+}
+LANE_INLINE void widen_halves(u32* t, const u32* src, u32 shift) {
+  const __m128i by = _mm_cvtsi32_si128(static_cast<int>(shift));
+  for (int l = 0; l < 64; l += 8) {
+    const __m256i pairs = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(src + l));
+    const __m256i low = _mm256_and_si256(_mm256_srl_epi32(pairs, by), _mm256_set1_epi32(0xffff));
+    const __m128i h =
+        _mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
+    _mm256_storeu_ps(reinterpret_cast<float*>(t + l), _mm256_cvtph_ps(h));
+  }
 }
 
 #endif

@@ -137,10 +137,12 @@ void dot2(u32* d, const u32* a, const u32* b, const u32* c, LaneContext& x) {
     dot2_general(d, a, b, c, x.mode);
     return;
   }
+  alignas(64) u32 half[4][64];
+  for (u32 k = 0; k < 4; ++k) widen_halves(half[k], k & 1 ? b : a, k & 2 ? 16 : 0);
   LANES_IVDEP
   for (int l = 0; l < 64; ++l) {
-    const float x0 = half_to_float(a[l] & 0xffff) * half_to_float(b[l] & 0xffff);
-    const float x1 = half_to_float(a[l] >> 16) * half_to_float(b[l] >> 16);
+    const float x0 = get<float>(half[0], l) * get<float>(half[1], l);
+    const float x1 = get<float>(half[2], l) * get<float>(half[3], l);
     const float z = get<float>(c, l);
     put(d, l, settle((x0 + x1) + z, x0, x1, z));
   }

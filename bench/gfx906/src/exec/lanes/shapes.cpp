@@ -3,6 +3,7 @@
 #include "exec/lanes/shapes.hpp"
 #include "exec/lanes/float_math.hpp"
 #include "exec/lanes/half_math.hpp"
+#include "exec/lanes/half_wide.hpp"
 #include "exec/lanes/lanes.hpp"
 #include "exec/scalar_read.hpp"
 
@@ -204,10 +205,14 @@ const u32* mix_source(WaveView& w, const Inst& i, int s, const u32* src) {
     return t;
   }
   const u32 shift = high ? 16 : 0;
-  LANES_IVDEP
-  for (int l = 0; l < 64; ++l) {
-    const u32 h = src[l] >> shift & 0xffff;
-    t[l] = (std::bit_cast<u32>(half_to_float(flush_half ? flush16(h) : h)) & clear) ^ flip;
+  if (flush_half) {
+    for (int l = 0; l < 64; ++l)
+      t[l] = std::bit_cast<u32>(half_to_float(flush16(src[l] >> shift & 0xffff)));
+  } else {
+    widen_halves(t, src, shift);
+  }
+  if (neg || abs) {
+    for (int l = 0; l < 64; ++l) t[l] = (t[l] & clear) ^ flip;
   }
   return t;
 }
