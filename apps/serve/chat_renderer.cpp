@@ -22,17 +22,23 @@ struct NamedTemplate {
 constexpr NamedTemplate kNamedTemplates[] = {
     {"chatml", kPlainTemplate},
     {"llama3",
-     "{{- bos_token }}{%- for m in messages %}{{ '<|start_header_id|>' + m.role + '<|end_header_id|>\n\n' + m.content | trim + '<|eot_id|>' }}"
-     "{%- endfor %}{%- if add_generation_prompt %}{{ '<|start_header_id|>assistant<|end_header_id|>\n\n' }}{%- endif %}"},
+     "{{- bos_token }}{%- for m in messages %}{{ '<|start_header_id|>' + m.role + "
+     "'<|end_header_id|>\n\n' + m.content | trim + '<|eot_id|>' }}"
+     "{%- endfor %}{%- if add_generation_prompt %}{{ "
+     "'<|start_header_id|>assistant<|end_header_id|>\n\n' }}{%- endif %}"},
     {"gemma",
-     "{{- bos_token }}{%- set ns = namespace(system='') %}{%- for m in messages %}{%- if m.role == 'system' %}{%- set ns.system = m.content + '\n\n' %}"
-     "{%- else %}{{ '<start_of_turn>' + ('model' if m.role == 'assistant' else 'user') + '\n' + (ns.system if m.role == 'user' else '') + m.content | trim + '<end_of_turn>\n' }}"
-     "{%- if m.role == 'user' %}{%- set ns.system = '' %}{%- endif %}{%- endif %}{%- endfor %}{%- if add_generation_prompt %}{{ '<start_of_turn>model\n' }}{%- endif %}"},
+     "{{- bos_token }}{%- set ns = namespace(system='') %}{%- for m in messages %}{%- if m.role == "
+     "'system' %}{%- set ns.system = m.content + '\n\n' %}"
+     "{%- else %}{{ '<start_of_turn>' + ('model' if m.role == 'assistant' else 'user') + '\n' + "
+     "(ns.system if m.role == 'user' else '') + m.content | trim + '<end_of_turn>\n' }}"
+     "{%- if m.role == 'user' %}{%- set ns.system = '' %}{%- endif %}{%- endif %}{%- endfor %}{%- "
+     "if add_generation_prompt %}{{ '<start_of_turn>model\n' }}{%- endif %}"},
     {"phi3",
      "{%- for m in messages %}{{ '<|' + m.role + '|>\n' + m.content + '<|end|>\n' }}{%- endfor %}"
      "{%- if add_generation_prompt %}{{ '<|assistant|>\n' }}{%- endif %}"},
     {"zephyr",
-     "{%- for m in messages %}{{ '<|' + m.role + '|>\n' + m.content + eos_token + '\n' }}{%- endfor %}"
+     "{%- for m in messages %}{{ '<|' + m.role + '|>\n' + m.content + eos_token + '\n' }}{%- "
+     "endfor %}"
      "{%- if add_generation_prompt %}{{ '<|assistant|>\n' }}{%- endif %}"},
 };
 
@@ -43,7 +49,9 @@ Result<std::string> template_text(const std::string& given) {
     if (given == named.name) return std::string(named.text);
     names += (names.empty() ? "" : ", ") + std::string(named.name);
   }
-  return Status(Code::kInvalidArgument, "--chat-template: '" + given.substr(0, 60) + "' is neither a template nor a name known here (" + names + ")");
+  return Status(Code::kInvalidArgument, "--chat-template: '" + given.substr(0, 60) +
+                                            "' is neither a template nor a name known here (" +
+                                            names + ")");
 }
 
 Result<std::shared_ptr<const text::jinja::Template>> parse(const std::string& source, const std::string& name) {
@@ -125,9 +133,12 @@ Json ChatRenderer::normal_messages(const Json& messages) const {
       message["content"] = system + message["content"].get<std::string>();
       system.clear();
     }
-    if (format_ && format_->reasoning_field != "reasoning_content" && message.contains("reasoning_content")) {
-      // A template that reads another field may take thoughts or content beside calls, and not both.
-      const bool both = message.contains("tool_calls") && !message["content"].get<std::string>().empty();
+    if (format_ && format_->reasoning_field != "reasoning_content" &&
+        message.contains("reasoning_content")) {
+      // A template that reads another field may take thoughts or content beside calls, and not
+      // both.
+      const bool both =
+          message.contains("tool_calls") && !message["content"].get<std::string>().empty();
       if (!both) message[format_->reasoning_field] = message["reasoning_content"];
     }
     if (message.contains("tool_calls") && capabilities_.value("supports_object_arguments", false)) {
@@ -151,8 +162,9 @@ std::string ChatRenderer::calls_as_text(const Json& calls) const {
   std::string out;
   for (const Json& call : calls) {
     const Json& arguments = call["function"]["arguments"];
-    const std::string object = "{\"name\": " + dump_json(call["function"]["name"]) + ", \"arguments\": " +
-                               (arguments.is_string() ? arguments.get<std::string>() : dump_json(arguments)) + '}';
+    const std::string object =
+        "{\"name\": " + dump_json(call["function"]["name"]) + ", \"arguments\": " +
+        (arguments.is_string() ? arguments.get<std::string>() : dump_json(arguments)) + '}';
     if (format_->json_list) {
       out += (out.empty() ? open + '[' : ", ") + object;
     } else {
@@ -162,13 +174,15 @@ std::string ChatRenderer::calls_as_text(const Json& calls) const {
   return format_->json_list ? out + ']' : out;
 }
 
-// The conversation for a template without tools, or without calls: calls as text; in the first case their results as
-// well, and the tools in the system prompt.
+// The conversation for a template without tools, or without calls: calls as text; in the first case
+// their results as well, and the tools in the system prompt.
 Json ChatRenderer::spelled_out(const Conversation& conversation) const {
   Json out = Json::array();
   const bool knows_tools = can("supports_tools"), knows_calls = can("supports_tool_calls");
   const bool offered = !knows_tools && !conversation.tools.empty();
-  if (offered) out.push_back({{"role", "system"}, {"content", tool_prompt(conversation.tools, call_example_)}});
+  if (offered)
+    out.push_back(
+        {{"role", "system"}, {"content", tool_prompt(conversation.tools, call_example_)}});
   for (Json message : conversation.messages) {
     const std::string role = message["role"];
     std::string content = message["content"].is_string() ? message["content"].get<std::string>() : std::string();
@@ -177,7 +191,8 @@ Json ChatRenderer::spelled_out(const Conversation& conversation) const {
       continue;
     }
     if (message.contains("tool_calls") && !knows_calls) {
-      message["content"] = content + (content.empty() ? "" : "\n") + calls_as_text(message["tool_calls"]);
+      message["content"] =
+          content + (content.empty() ? "" : "\n") + calls_as_text(message["tool_calls"]);
       message.erase("tool_calls");
     } else if (!knows_tools && !knows_calls && (role == "tool" || role == "function")) {
       message["role"] = "user";
@@ -225,28 +240,39 @@ void ChatRenderer::probe() {
     return Json{{"id", "call00001"}, {"type", "function"}, {"function", {{"name", name}, {"arguments", std::move(arguments)}}}};
   };
   const auto with_calls = [&](std::vector<Json> calls) {
-    return Conversation{{user("x"), {{"role", "assistant"}, {"content", ""}, {"tool_calls", Json(std::move(calls))}}}, Json::array({tool}), Json::object(), false};
+    return Conversation{
+        {user("x"),
+         {{"role", "assistant"}, {"content", ""}, {"tool_calls", Json(std::move(calls))}}},
+        Json::array({tool}),
+        Json::object(),
+        false};
   };
   Json found = Json::object();
   found["supports_system_role"] = shows({{{{"role", "system"}, {"content", marker}}, user("x")}, Json::array(), Json::object(), true}, marker);
   // Most templates read `tools`; some have another name for them.
   for (const char* name : {"tools", "xml_tools", "available_tools", "functions"}) {
     tools_variable_ = name;
-    found["supports_tools"] = shows({Json::array({user("x")}), Json::array({tool}), Json::object(), true}, "tool-probe");
+    found["supports_tools"] =
+        shows({Json::array({user("x")}), Json::array({tool}), Json::object(), true}, "tool-probe");
     if (found["supports_tools"] == true) break;
   }
-  const std::string needle = "needle-93c2";   // not in the tool's description
-  const bool text_arguments = shows(with_calls({call("tool-probe", "{\"key\":\"" + needle + "\"}")}), needle);
+  const std::string needle = "needle-93c2";  // not in the tool's description
+  const bool text_arguments =
+      shows(with_calls({call("tool-probe", "{\"key\":\"" + needle + "\"}")}), needle);
   const bool object_arguments = shows(with_calls({call("tool-probe", {{"key", needle}})}), needle);
   found["supports_tool_calls"] = text_arguments || object_arguments;
   found["supports_object_arguments"] = object_arguments;
   found["supports_parallel_tool_calls"] =
-      object_arguments && shows(with_calls({call("tool-probe", {{"a", "b"}}), call("tool-probe", {{"key", needle}})}), needle);
+      object_arguments &&
+      shows(with_calls({call("tool-probe", {{"a", "b"}}), call("tool-probe", {{"key", needle}})}),
+            needle);
   found["supports_preserve_reasoning"] = shows({{user("x"), {{"role", "assistant"}, {"content", "y"}, {"reasoning_content", marker}}, user("z")}, Json::array(), Json::object(), true}, marker);
-  found["supports_string_content"] = shows({Json::array({user(marker)}), Json::array(), Json::object(), true}, marker);
+  found["supports_string_content"] =
+      shows({Json::array({user(marker)}), Json::array(), Json::object(), true}, marker);
   found["supports_typed_content"] = shows({{{{"role", "user"}, {"content", {{{"type", "text"}, {"text", marker}}}}}}, Json::array(), Json::object(), true}, marker);
   const auto rendered = [&](const char* variable, Json value) {
-    const Result<std::string> out = render({Json::array({user("x")}), Json::array(), {{variable, std::move(value)}}, true});
+    const Result<std::string> out =
+        render({Json::array({user("x")}), Json::array(), {{variable, std::move(value)}}, true});
     return out.ok() ? *out : std::string();
   };
   can_think_ = rendered("enable_thinking", true) != rendered("enable_thinking", false);
@@ -257,7 +283,8 @@ void ChatRenderer::probe() {
   };
   text::ChatFormat format = text::ChatFormat::derive(render_for_format, tool_source_.empty() ? source_ : tool_source_);
   // Where the template shows neither calls nor how to write them, the notation is ours.
-  if (format.style == text::CallStyle::kNone || (!can("supports_tools") && !can("supports_tool_calls"))) {
+  if (format.style == text::CallStyle::kNone ||
+      (!can("supports_tools") && !can("supports_tool_calls"))) {
     format.style = text::CallStyle::kJson;
     format.opening = {kCallStart};
     format.repeat = 0;
@@ -270,14 +297,18 @@ void ChatRenderer::probe() {
   call_example_ = calls_as_text(example);
   if (!can("supports_tool_calls")) return;
   // The template's own notation: what it adds for the calls.
-  const Conversation before{Json::array({user("x")}), Json::array(), {{"enable_thinking", false}, {"thinking", false}}, true};
+  const Conversation before{Json::array({user("x")}),
+                            Json::array(),
+                            {{"enable_thinking", false}, {"thinking", false}},
+                            true};
   Conversation after = before;
   after.messages.push_back({{"role", "assistant"}, {"content", ""}, {"tool_calls", example}});
   after.add_generation_prompt = false;
   const Result<std::string> prompt = render(before), full = render(after);
   if (!prompt || !full) return;
   std::string text = full->substr(text::detail::common_prefix(*full, *prompt));
-  const std::size_t end = format_->turn_end.empty() ? std::string::npos : text.rfind(format_->turn_end);
+  const std::size_t end =
+      format_->turn_end.empty() ? std::string::npos : text.rfind(format_->turn_end);
   if (end != std::string::npos) text.erase(end);
   call_example_ = std::string(text::detail::trimmed(text));
 }

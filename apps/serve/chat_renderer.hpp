@@ -54,7 +54,7 @@ class ChatRenderer {
   std::string calls_as_text(const Json& calls) const;
 
   std::string source_, tool_source_, bos_, eos_;
-  std::string tools_variable_ = "tools";   // what the template calls them
+  std::string tools_variable_ = "tools";  // what the template calls them
   std::string call_example_;
   std::shared_ptr<const text::jinja::Template> template_, tool_template_;
   std::shared_ptr<const text::ChatFormat> format_;

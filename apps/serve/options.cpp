@@ -21,11 +21,13 @@ namespace {
 std::string environment_name(const std::string& name) {
   const std::string ours = "VELOCE_" + name;
   // One name of the usual server's does not follow its own rule.
-  if (name == "API_KEY" && !std::getenv(ours.c_str()) && std::getenv("LLAMA_API_KEY")) return "LLAMA_API_KEY";
+  if (name == "API_KEY" && !std::getenv(ours.c_str()) && std::getenv("LLAMA_API_KEY"))
+    return "LLAMA_API_KEY";
   return std::getenv(ours.c_str()) ? ours : "LLAMA_ARG_" + name;
 }
 
-// In the environment a flag may be "enabled" or "disabled", which the command-line library doesn't know.
+// In the environment a flag may be "enabled" or "disabled", which the command-line library doesn't
+// know.
 void plain_flag_value(const std::string& variable) {
   const char* text = std::getenv(variable.c_str());
   const std::string value = text ? text : "";
@@ -81,8 +83,9 @@ Json read_object(const std::string& text, const std::string& what) {
 
 // Text forms of options that need a second look after parsing.
 struct Raw {
-  std::string cache_k = "f16", cache_v = "f16", activations = "q8", aliases, api_keys, api_key_file, template_file,
-              template_kwargs, log_format = "text", pooling = "mean", grammar_file, json_schema, ui_config;
+  std::string cache_k = "f16", cache_v = "f16", activations = "q8", aliases, api_keys, api_key_file,
+              template_file, template_kwargs, log_format = "text", pooling = "mean", grammar_file,
+              json_schema, ui_config;
   std::vector<std::string> logit_bias;
   int timeout = 3600, body_limit_mib = 64, verbosity = -1;
   long memory_limit_mib = 0;
@@ -153,19 +156,24 @@ void add_serving(Builder& b, Options& o, Raw& raw) {
   b.flag("--ui,--webui,!--no-ui,!--no-webui", o.ui, "UI", "Serve the chat page at / (on)");
   b.flag("--embeddings,--embedding", o.embeddings, "EMBEDDINGS", "Serve embeddings");
   b.value("--embd-normalize", o.embd_normalize, "EMBD_NORMALIZE",
-          "Default of embd_normalize: -1 not at all, 0 by the largest value, 2 Euclidean, else that p-norm")
+          "Default of embd_normalize: -1 not at all, 0 by the largest value, 2 Euclidean, else "
+          "that p-norm")
       ->check(CLI::Range(-1, 64));
-  b.flag("--spm-infill", o.spm_infill, "SPM_INFILL", "In /infill the suffix stands before the prefix");
-  b.value("--ui-config", raw.ui_config, "UI_CONFIG", "JSON object of settings for the chat page, shown in /props");
+  b.flag("--spm-infill", o.spm_infill, "SPM_INFILL",
+         "In /infill the suffix stands before the prefix");
+  b.value("--ui-config", raw.ui_config, "UI_CONFIG",
+          "JSON object of settings for the chat page, shown in /props");
   b.value("--pooling", raw.pooling, "POOLING", "How embeddings are made of a text's tokens: none, mean, cls, last")
       ->check(CLI::IsMember({"none", "mean", "cls", "last"}));
   b.value("--slot-save-path", o.slot_save_path, "SLOT_SAVE_PATH", "Folder in which slots may be saved");
   b.flag("--cache-prompt,!--no-cache-prompt", o.cache_prompt, "CACHE_PROMPT", "Reuse the common prefix of prompts (on)");
   b.flag("--context-shift,!--no-context-shift", o.context_shift, "CONTEXT_SHIFT",
          "Where the context is full, forget the middle of it, read the rest anew and go on (off)");
-  b.request_default<int>("--keep", o.sampling.values, "n_keep", "KEEP", "Tokens that a shift keeps at the start (0; -1: the prompt)");
+  b.request_default<int>("--keep", o.sampling.values, "n_keep", "KEEP",
+                         "Tokens that a shift keeps at the start (0; -1: the prompt)");
   b.flag("--cache-shared,!--no-cache-shared", o.cache_shared, "CACHE_SHARED",
-         "Reuse prompts across API keys as well: faster, but counts of cached tokens tell what others asked (off)");
+         "Reuse prompts across API keys as well: faster, but counts of cached tokens tell what "
+         "others asked (off)");
   b.value("--slot-prompt-similarity", o.slot_similarity, "SLOT_PROMPT_SIMILARITY",
           "Part of the prompt that a slot must share to be preferred (-sps)")
       ->check(CLI::Range(0.0, 1.0));
@@ -173,7 +181,8 @@ void add_serving(Builder& b, Options& o, Raw& raw) {
 
 void add_chat(Builder& b, Options& o, Raw& raw) {
   b.group("Chat");
-  b.value("--chat-template", o.chat_template, "CHAT_TEMPLATE", "Jinja text, or a name (chatml, llama3, gemma, phi3, zephyr), in place of the model's");
+  b.value("--chat-template", o.chat_template, "CHAT_TEMPLATE",
+          "Jinja text, or a name (chatml, llama3, gemma, phi3, zephyr), in place of the model's");
   b.value("--chat-template-file", raw.template_file, "CHAT_TEMPLATE_FILE", "The same from a file");
   b.value("--chat-template-kwargs", raw.template_kwargs, "CHAT_TEMPLATE_KWARGS", "JSON object of template variables");
   b.value("--reasoning-format", o.reasoning_format, "THINK", "Where thoughts go: none, auto, deepseek, deepseek-legacy")
@@ -185,10 +194,12 @@ void add_chat(Builder& b, Options& o, Raw& raw) {
       ->check(CLI::Range(-1, 1 << 30));
   b.value("--reasoning-budget-message", o.reasoning_budget_message, "THINK_BUDGET_MESSAGE",
           "Text put in front of the end of thinking when the budget is used up");
-  b.flag("--reasoning-preserve,!--no-reasoning-preserve", o.reasoning_preserve, "REASONING_PRESERVE",
+  b.flag("--reasoning-preserve,!--no-reasoning-preserve", o.reasoning_preserve,
+         "REASONING_PRESERVE",
          "Show the model its thoughts of earlier turns where its template can");
-  b.flag("--no-special-in-input", o.plain_input, "NO_SPECIAL_IN_INPUT",
-         "Special tokens spelled out in messages are text, so that no message can pose as another's");
+  b.flag(
+      "--no-special-in-input", o.plain_input, "NO_SPECIAL_IN_INPUT",
+      "Special tokens spelled out in messages are text, so that no message can pose as another's");
   b.flag("--prefill-assistant,!--no-prefill-assistant", o.prefill_assistant, "PREFILL_ASSISTANT",
          "Continue a trailing assistant message (on)");
 }
@@ -223,8 +234,12 @@ void add_sampling(Builder& b, Options& o, Raw& raw) {
   b.request_default<std::string>("--grammar", v, "grammar", "GRAMMAR", "GBNF grammar of answers");
   b.value("--grammar-file", raw.grammar_file, "GRAMMAR_FILE", "The same from a file");
   b.value("-j,--json-schema", raw.json_schema, "JSON_SCHEMA", "JSON schema of answers");
-  b.value("-l,--logit-bias", raw.logit_bias, "", "TOKEN_ID(+|-)BIAS, as 15043-1; may be given several times");
-  b.request_default<bool>("--ignore-eos", v, "ignore_eos", "", "Go on where the model would end (true or false)")->expected(0, 1)->default_str("true");
+  b.value("-l,--logit-bias", raw.logit_bias, "",
+          "TOKEN_ID(+|-)BIAS, as 15043-1; may be given several times");
+  b.request_default<bool>("--ignore-eos", v, "ignore_eos", "",
+                          "Go on where the model would end (true or false)")
+      ->expected(0, 1)
+      ->default_str("true");
 }
 
 void add_log(Builder& b, Options& o, Raw& raw) {
@@ -259,9 +274,13 @@ Json bias_of(const std::string& text) {
   const std::size_t sign = text.find_first_of("+-", 1);
   char* end = nullptr;
   const double bias = sign == std::string::npos ? 0 : std::strtod(text.c_str() + sign, &end);
-  const bool digits = sign != std::string::npos && sign < 10 && text.find_first_not_of("0123456789") == sign;
-  if (!digits || *end != '\0') throw CLI::ValidationError("--logit-bias", "'" + text + "' is not TOKEN_ID+BIAS or TOKEN_ID-BIAS");
-  return {std::stoll(text.substr(0, sign)), std::isinf(bias) && bias < 0 ? Json(false) : Json(bias)};
+  const bool digits =
+      sign != std::string::npos && sign < 10 && text.find_first_not_of("0123456789") == sign;
+  if (!digits || *end != '\0')
+    throw CLI::ValidationError("--logit-bias",
+                               "'" + text + "' is not TOKEN_ID+BIAS or TOKEN_ID-BIAS");
+  return {std::stoll(text.substr(0, sign)),
+          std::isinf(bias) && bias < 0 ? Json(false) : Json(bias)};
 }
 
 // What every request asks for unless it asks for something else.
@@ -269,7 +288,8 @@ void finish_defaults(Options& o, const Raw& raw) {
   Json& values = o.sampling.values;
   if (!raw.grammar_file.empty()) values["grammar"] = read_text(raw.grammar_file, "--grammar-file");
   if (!raw.json_schema.empty()) {
-    if (values.contains("grammar")) throw CLI::ValidationError("--json-schema", "cannot be combined with --grammar");
+    if (values.contains("grammar"))
+      throw CLI::ValidationError("--json-schema", "cannot be combined with --grammar");
     Result<Json> schema = parse_json(raw.json_schema);
     if (!schema) throw CLI::ValidationError("--json-schema", schema.status().message());
     Result<std::string> grammar = text::schema_to_grammar(*schema);
@@ -338,10 +358,13 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   add_sampling(b, o, raw);
   add_log(b, o, raw);
   apps::add_switch_flags(app);
-  app.add_flag_callback("--list-devices", [] {
-    std::cout << "CPU\n";
-    throw CLI::Success();
-  }, "Print what this build computes on");
+  app.add_flag_callback(
+      "--list-devices",
+      [] {
+        std::cout << "CPU\n";
+        throw CLI::Success();
+      },
+      "Print what this build computes on");
   Compatibility compatibility;
   compatibility.add_to(app);
   app.footer("Every option can be set by VELOCE_<NAME> or LLAMA_ARG_<NAME> in the environment as well.\n"
@@ -357,7 +380,8 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
     return parsed;
   }
   try {
-    if (const Status known = Switch::check_environment(); !known) throw CLI::ValidationError(known.message());
+    if (const Status known = Switch::check_environment(); !known)
+      throw CLI::ValidationError(known.message());
     std::vector<std::string> reversed(arguments->rbegin(), arguments->rend());
     app.parse(std::move(reversed));
     finish(o, raw);

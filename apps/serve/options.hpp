@@ -46,7 +46,7 @@ struct Options {
   int predict = -1;
   std::vector<std::string> stops;
   bool cache_prompt = true;
-  bool cache_shared = false;     // prompts read for one API key are reused for others
+  bool cache_shared = false;  // prompts read for one API key are reused for others
   double slot_similarity = 0.1;
   bool context_shift = false;
   SamplingDefaults sampling;
@@ -60,7 +60,7 @@ struct Options {
   std::string reasoning_budget_message;
   bool prefill_assistant = true;
   bool reasoning_preserve = false;
-  bool plain_input = false;      // special tokens are not parsed in messages
+  bool plain_input = false;  // special tokens are not parsed in messages
 
   bool warmup = true;
   log::Settings log;

@@ -1,7 +1,7 @@
 #include "options_compat.hpp"
 
-#include <CLI/CLI.hpp>
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -19,15 +19,33 @@ struct Spelling {
 
 // The command-line library knows short options of one letter only.
 constexpr Spelling kShort[] = {
-    {"-np", "--parallel"},      {"-b", "--batch-size"},       {"-ub", "--ubatch-size"},
-    {"-tb", "--threads-batch"}, {"-ctk", "--cache-type-k"},   {"-ctv", "--cache-type-v"},
-    {"-to", "--timeout"},       {"-lv", "--verbosity"},       {"-sps", "--slot-prompt-similarity"},
-    {"-rea", "--reasoning"},    {"-ngl", "--gpu-layers"},     {"-fa", "--flash-attn"},
-    {"-cb", "--cont-batching"}, {"-nocb", "--no-cont-batching"}, {"-kvu", "--kv-unified"},
-    {"-sm", "--split-mode"},    {"-mg", "--main-gpu"},        {"-fit", "--fit"},
-    {"-lm", "--load-mode"},     {"-cram", "--cache-ram"},     {"-ts", "--tensor-split"},
-    {"-dev", "--device"},       {"-fitt", "--fit-target"},    {"-fitc", "--fit-ctx"},
-    {"-ctxcp", "--ctx-checkpoints"}, {"-cms", "--checkpoint-min-step"}, {"-mm", "--mmproj"},
+    {"-np", "--parallel"},
+    {"-b", "--batch-size"},
+    {"-ub", "--ubatch-size"},
+    {"-tb", "--threads-batch"},
+    {"-ctk", "--cache-type-k"},
+    {"-ctv", "--cache-type-v"},
+    {"-to", "--timeout"},
+    {"-lv", "--verbosity"},
+    {"-sps", "--slot-prompt-similarity"},
+    {"-rea", "--reasoning"},
+    {"-ngl", "--gpu-layers"},
+    {"-fa", "--flash-attn"},
+    {"-cb", "--cont-batching"},
+    {"-nocb", "--no-cont-batching"},
+    {"-kvu", "--kv-unified"},
+    {"-sm", "--split-mode"},
+    {"-mg", "--main-gpu"},
+    {"-fit", "--fit"},
+    {"-lm", "--load-mode"},
+    {"-cram", "--cache-ram"},
+    {"-ts", "--tensor-split"},
+    {"-dev", "--device"},
+    {"-fitt", "--fit-target"},
+    {"-fitc", "--fit-ctx"},
+    {"-ctxcp", "--ctx-checkpoints"},
+    {"-cms", "--checkpoint-min-step"},
+    {"-mm", "--mmproj"},
     {"-md", "--model-draft"},
 };
 
@@ -122,10 +140,13 @@ Result<std::vector<std::string>> long_spellings(int argc, const char* const* arg
       }
     }
     const std::string name = argument.substr(0, argument.find('='));
-    const auto refused = std::find_if(std::begin(kRefused), std::end(kRefused), [&](const Refused& r) { return name == r.flag; });
+    const auto refused = std::find_if(std::begin(kRefused), std::end(kRefused),
+                                      [&](const Refused& r) { return name == r.flag; });
     if (refused != std::end(kRefused)) {
       const bool inline_value = name.size() < argument.size();
-      const std::string value = inline_value ? argument.substr(name.size() + 1) : i + 1 < argc ? argv[i + 1] : "";
+      const std::string value = inline_value   ? argument.substr(name.size() + 1)
+                                : i + 1 < argc ? argv[i + 1]
+                                               : "";
       if (!refused->nothing || value != refused->nothing) {
         return Status(Code::kUnsupported, name + ": " + refused->why);
       }
@@ -158,7 +179,8 @@ void Compatibility::report(const CLI::App& app) const {
     const std::string variable(*entry, std::strcspn(*entry, "="));
     if (!variable.starts_with("LLAMA_ARG_") || known.count(variable)) continue;
     const std::string ours = "VELOCE_" + variable.substr(10);
-    if (!known.count(ours)) log::warning("environment", {{"name", variable}, {"note", "no option here is set by it"}});
+    if (!known.count(ours))
+      log::warning("environment", {{"name", variable}, {"note", "no option here is set by it"}});
   }
   for (const auto& [name, why] : given_) log::warning("option", {{"name", name}, {"note", why}});
 }

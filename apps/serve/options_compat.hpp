@@ -19,7 +19,7 @@ Result<std::vector<std::string>> long_spellings(int argc, const char* const* arg
 class Compatibility {
  public:
   void add_to(CLI::App& app);
-  void report(const CLI::App& app) const;   // and variables of the usual server that set nothing
+  void report(const CLI::App& app) const;  // and variables of the usual server that set nothing
 
  private:
   std::map<std::string, std::string> given_;

@@ -1,4 +1,5 @@
-// The running chat requests that asked to be controlled (specs/server.md 4.9), by the id of their answer.
+// The running chat requests that asked to be controlled (specs/server.md 4.9), by the id of their
+// answer.
 #pragma once
 
 #include <map>
@@ -13,7 +14,8 @@ namespace veloce::serve {
 
 class RunningChats {
  public:
-  void add(const std::string& id, const std::string& owner, const std::shared_ptr<Channel>& channel) {
+  void add(const std::string& id, const std::string& owner,
+           const std::shared_ptr<Channel>& channel) {
     const std::lock_guard lock(mutex_);
     std::erase_if(channels_, [](const auto& entry) { return entry.second.channel.expired(); });
     channels_[id] = {owner, channel};
@@ -22,7 +24,8 @@ class RunningChats {
   std::shared_ptr<Channel> find(const std::string& id, const std::string& owner) {
     const std::lock_guard lock(mutex_);
     const auto found = channels_.find(id);
-    return found == channels_.end() || found->second.owner != owner ? nullptr : found->second.channel.lock();
+    return found == channels_.end() || found->second.owner != owner ? nullptr
+                                                                    : found->second.channel.lock();
   }
 
  private:

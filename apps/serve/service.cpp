@@ -105,9 +105,10 @@ Result<std::shared_ptr<text::GrammarMasks>> Service::grammar(const std::string& 
     const std::lock_guard lock(grammar_mutex_);
     vocabulary = grammar_vocabulary();
   }
-  if (!vocabulary) return Status(Code::kUnsupported, "grammar: this model's vocabulary cannot be bound");
+  if (!vocabulary)
+    return Status(Code::kUnsupported, "grammar: this model's vocabulary cannot be bound");
   auto masks = text::GrammarMasks::create(*grammar, std::move(vocabulary));
-  masks->warm();   // here, and not while other requests' tokens wait for this one's
+  masks->warm();  // here, and not while other requests' tokens wait for this one's
   const std::lock_guard lock(grammar_mutex_);
   grammars_.insert(grammars_.begin(), {gbnf, masks});
   if (grammars_.size() > kKeptGrammars) grammars_.pop_back();

@@ -50,7 +50,8 @@ class Service {
   StreamSessions& sessions() const { return *sessions_; }
   RunningChats& running_chats() const { return *running_chats_; }
 
-  // Whose a client's texts are: each API key has its own, all others share theirs (and all share with --cache-shared).
+  // Whose a client's texts are: each API key has its own, all others share theirs (and all share
+  // with --cache-shared).
   std::string owner_of(const std::string& client) const {
     return options_.http.api_keys.size() > 1 && !options_.cache_shared ? client : std::string();
   }
@@ -80,7 +81,7 @@ class Service {
   std::unique_ptr<ChatRenderer> chat_;
   std::unique_ptr<Scheduler> scheduler_;
   std::unique_ptr<RunningChats> running_chats_;
-  std::unique_ptr<StreamSessions> sessions_;   // its threads wait for what the scheduler does
+  std::unique_ptr<StreamSessions> sessions_;  // its threads wait for what the scheduler does
   std::string id_;
   std::int64_t created_ = 0;
   std::size_t longest_token_ = 1;

@@ -53,7 +53,9 @@ std::uint64_t checksum(const SlotState& state) {
               hash(state.tokens.data(), state.tokens.size() * sizeof(std::int32_t), 2));
 }
 
-std::uint64_t owner_hash(const std::string& owner) { return hash(owner.data(), owner.size(), 3); }
+std::uint64_t owner_hash(const std::string& owner) {
+  return hash(owner.data(), owner.size(), 3);
+}
 
 Status io_error(const std::string& path) {
   return {Code::kIo, "slot file '" + std::filesystem::path(path).filename().string() + "': " + std::strerror(errno)};
@@ -64,7 +66,8 @@ Status damaged(const std::string& path, const std::string& what) {
 }
 
 Status not_yours(const std::string& path) {
-  return {Code::kInvalidArgument, "slot file '" + std::filesystem::path(path).filename().string() + "': belongs to another user"};
+  return {Code::kInvalidArgument, "slot file '" + std::filesystem::path(path).filename().string() +
+                                      "': belongs to another user"};
 }
 
 // A slot file that is there already and that somebody else wrote.
@@ -74,7 +77,8 @@ bool belongs_to_another(const std::string& path, const std::string& owner) {
   Header header{};
   const bool whole = read(fd, &header, sizeof header) == static_cast<ssize_t>(sizeof header);
   close(fd);
-  return whole && std::memcmp(header.magic, kMagic, sizeof kMagic) == 0 && header.owner != owner_hash(owner);
+  return whole && std::memcmp(header.magic, kMagic, sizeof kMagic) == 0 &&
+         header.owner != owner_hash(owner);
 }
 
 }  // namespace
@@ -94,8 +98,8 @@ bool is_plain_file_name(const std::string& name) {
   return true;
 }
 
-Result<std::size_t> write_slot_file(const std::string& path, const model::ModelInfo& info, const std::string& owner,
-                                    const SlotState& state) {
+Result<std::size_t> write_slot_file(const std::string& path, const model::ModelInfo& info,
+                                    const std::string& owner, const SlotState& state) {
   if (belongs_to_another(path, owner)) return not_yours(path);
   Header header{};
   header.owner = owner_hash(owner);
@@ -123,7 +127,8 @@ Result<std::size_t> write_slot_file(const std::string& path, const model::ModelI
   return sizeof header + token_bytes + state.bytes.size();
 }
 
-Result<ReadSlot> read_slot_file(const std::string& path, const model::ModelInfo& info, const std::string& owner, int context) {
+Result<ReadSlot> read_slot_file(const std::string& path, const model::ModelInfo& info,
+                                const std::string& owner, int context) {
   // Not through links: a file name that is one may point anywhere.
   const int fd = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) return io_error(path);

@@ -42,14 +42,15 @@ std::uint64_t StreamSession::size() const {
 }
 
 void StreamSession::follow(std::uint64_t from, http::EventWriter& writer, int ping_seconds) {
-  const auto silence = ping_seconds > 0 ? std::chrono::seconds(ping_seconds) : std::chrono::seconds(3600);
+  const auto silence =
+      ping_seconds > 0 ? std::chrono::seconds(ping_seconds) : std::chrono::seconds(3600);
   while (writer.alive()) {
     std::string piece;
     {
       std::unique_lock lock(mutex_);
       const auto more = [&] { return done_ || from < dropped_ + ring_.size(); };
       changed_.wait_for(lock, silence, more);
-      if (from < dropped_) return;   // too slow a reader: what it misses is gone
+      if (from < dropped_) return;  // too slow a reader: what it misses is gone
       piece = ring_.substr(static_cast<std::size_t>(from - dropped_), 65536);
       if (piece.empty() && done_) return;
     }
@@ -86,7 +87,8 @@ void StreamSessions::forget_old() {
   }
 }
 
-std::shared_ptr<StreamSession> StreamSessions::start(const std::string& owner, const std::string& name,
+std::shared_ptr<StreamSession> StreamSessions::start(const std::string& owner,
+                                                     const std::string& name,
                                                      std::function<void(http::EventWriter&)> write,
                                                      std::function<void()> cancel) {
   remove(owner, name);
@@ -96,8 +98,12 @@ std::shared_ptr<StreamSession> StreamSessions::start(const std::string& owner, c
     // The one that ended first makes room.
     auto oldest = sessions_.end();
     for (auto it = sessions_.begin(); it != sessions_.end(); ++it)
-      if (it->second->done() && (oldest == sessions_.end() || it->second->ended_ < oldest->second->ended_)) oldest = it;
-    if (oldest == sessions_.end()) throw ApiError::unavailable("too many resumable streams are running; the limit is " + std::to_string(kMost));
+      if (it->second->done() &&
+          (oldest == sessions_.end() || it->second->ended_ < oldest->second->ended_))
+        oldest = it;
+    if (oldest == sessions_.end())
+      throw ApiError::unavailable("too many resumable streams are running; the limit is " +
+                                  std::to_string(kMost));
     end(*oldest->second);
     sessions_.erase(oldest);
   }
@@ -122,7 +128,8 @@ std::shared_ptr<StreamSession> StreamSessions::start(const std::string& owner, c
   return session;
 }
 
-std::shared_ptr<StreamSession> StreamSessions::find(const std::string& owner, const std::string& name) {
+std::shared_ptr<StreamSession> StreamSessions::find(const std::string& owner,
+                                                    const std::string& name) {
   const std::lock_guard lock(mutex_);
   forget_old();
   const auto found = sessions_.find({owner, name});

@@ -1,5 +1,6 @@
-// The chat templates as the server uses them: what the tool grammar lets a model write is what the reader of answers
-// reads, and what the template writes of earlier calls is what the grammar lets a model write.
+// The chat templates as the server uses them: what the tool grammar lets a model write is what the
+// reader of answers reads, and what the template writes of earlier calls is what the grammar lets a
+// model write.
 #include <doctest/doctest.h>
 
 #include <cstdio>
@@ -65,20 +66,30 @@ std::vector<Named> templates() {
 }
 
 Json tool(const char* name, const char* parameters) {
-  return {{"type", "function"}, {"function", {{"name", name}, {"description", "d"}, {"parameters", Json::parse(parameters)}}}};
+  return {{"type", "function"},
+          {"function",
+           {{"name", name}, {"description", "d"}, {"parameters", Json::parse(parameters)}}}};
 }
 Json tools() {
   return Json::array(
-      {tool("get_weather", R"({"type":"object","properties":{"town":{"type":"string"},"days":{"type":"integer"},"exact":{"type":"boolean"}},"required":["town","days"]})"),
-       tool("search-notes.v2", R"({"type":"object","properties":{"query":{"type":"string"},"tags":{"type":"array","items":{"type":"string"},"maxItems":2},
+      {tool(
+           "get_weather",
+           R"({"type":"object","properties":{"town":{"type":"string"},"days":{"type":"integer"},"exact":{"type":"boolean"}},"required":["town","days"]})"),
+       tool(
+           "search-notes.v2",
+           R"({"type":"object","properties":{"query":{"type":"string"},"tags":{"type":"array","items":{"type":"string"},"maxItems":2},
                                   "options":{"type":"object","properties":{"deep":{"type":"boolean"}}},"level":{"enum":["low","high"]}},"required":["query"]})"),
        tool("ping", R"({"type":"object","properties":{}})")});
 }
 const ControlToken kNoControl = [](std::string_view) { return std::optional<std::int32_t>(); };
 
-Json user(const char* text) { return {{"role", "user"}, {"content", text}}; }
+Json user(const char* text) {
+  return {{"role", "user"}, {"content", text}};
+}
 Json call(const char* name, Json arguments, const char* id) {
-  return {{"id", id}, {"type", "function"}, {"function", {{"name", name}, {"arguments", std::move(arguments)}}}};
+  return {{"id", id},
+          {"type", "function"},
+          {"function", {{"name", name}, {"arguments", std::move(arguments)}}}};
 }
 
 ChatMessage read(const text::ChatFormat& format, const std::string& text, std::mt19937& random) {
@@ -99,7 +110,8 @@ ChatMessage read(const text::ChatFormat& format, const std::string& text, std::m
 // Text that the grammar allows, drawn byte by byte, with a liking for what ends things.
 class Writer {
  public:
-  explicit Writer(const std::string& gbnf, std::vector<std::string> marks) : marks_(std::move(marks)) {
+  explicit Writer(const std::string& gbnf, std::vector<std::string> marks)
+      : marks_(std::move(marks)) {
     auto grammar = text::Grammar::parse(gbnf);
     REQUIRE_MESSAGE(grammar.ok(), grammar.status().message() << '\n' << gbnf);
     std::vector<text::VocabularyToken> tokens(257);
@@ -125,11 +137,14 @@ class Writer {
       std::vector<std::uint32_t> letters, others;
       for (std::uint32_t c = 0; c < 256; ++c) {
         if (!state.allowed(c)) continue;
-        const bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '"' || c == '}' || c == ']' || c == '{' || c == '<' || c == '>' || c == ':' || c == ',';
+        const bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '"' ||
+                           c == '}' || c == ']' || c == '{' || c == '<' || c == '>' || c == ':' ||
+                           c == ',';
         (plain ? letters : others).push_back(c);
       }
       if (letters.empty() && others.empty()) return state.allowed(256) ? out : "";
-      const auto& from = others.empty() || (!letters.empty() && random() % 8 != 0) ? letters : others;
+      const auto& from =
+          others.empty() || (!letters.empty() && random() % 8 != 0) ? letters : others;
       const std::uint32_t c = from[random() % from.size()];
       REQUIRE(state.accept(c).ok());
       out += static_cast<char>(c);
@@ -155,7 +170,9 @@ bool fits(const ToolCall& call) {
       if (!schema["properties"].contains(key)) return false;
       const Json& property = schema["properties"][key];
       const std::string type = property.value("type", "");
-      if (property.contains("enum") && std::find(property["enum"].begin(), property["enum"].end(), value) == property["enum"].end()) return false;
+      if (property.contains("enum") && std::find(property["enum"].begin(), property["enum"].end(),
+                                                 value) == property["enum"].end())
+        return false;
       if (type == "string" && !value.is_string()) return false;
       if (type == "integer" && !value.is_number_integer()) return false;
       if (type == "boolean" && !value.is_boolean()) return false;
@@ -197,23 +214,33 @@ TEST_CASE("whatever the tool grammar allows is read as calls that fit their sche
         CHECK(message.calls_complete());
         CHECK(message.content.empty());
         CHECK((parallel || message.calls.size() == 1));
-        for (const ToolCall& c : message.calls) CHECK_MESSAGE(fits(c), c.name << ' ' << c.arguments);
+        for (const ToolCall& c : message.calls)
+          CHECK_MESSAGE(fits(c), c.name << ' ' << c.arguments);
         calls += static_cast<int>(message.calls.size());
         several += message.calls.size() > 1;
       }
     }
     CHECK(written >= 30);
-    std::printf("%s: style %d, %d texts, %d calls, %d texts with several\n", t.name.c_str(), int(format.style), written, calls, several);
+    std::printf("%s: style %d, %d texts, %d calls, %d texts with several\n", t.name.c_str(),
+                int(format.style), written, calls, several);
   }
 }
 
 TEST_CASE("what a template writes of earlier calls is what the grammar allows") {
   std::mt19937 random(8);
   const std::vector<Json> messages = {
-      {{"role", "assistant"}, {"content", ""}, {"tool_calls", {call("get_weather", {{"town", "K\xC3\xB6ln"}, {"days", 3}}, "abcdef123")}}},
-      {{"role", "assistant"}, {"content", ""}, {"tool_calls", {call("ping", Json::object(), "abcdef123")}}},
-      {{"role", "assistant"}, {"content", ""}, {"tool_calls", {call("get_weather", {{"town", "x"}, {"days", -1}, {"exact", true}}, "abcdef123"),
-                                                               call("search-notes.v2", {{"query", "a \"b\" <c>"}, {"tags", {"x"}}, {"level", "low"}}, "ghijkl456")}}},
+      {{"role", "assistant"},
+       {"content", ""},
+       {"tool_calls", {call("get_weather", {{"town", "K\xC3\xB6ln"}, {"days", 3}}, "abcdef123")}}},
+      {{"role", "assistant"},
+       {"content", ""},
+       {"tool_calls", {call("ping", Json::object(), "abcdef123")}}},
+      {{"role", "assistant"},
+       {"content", ""},
+       {"tool_calls",
+        {call("get_weather", {{"town", "x"}, {"days", -1}, {"exact", true}}, "abcdef123"),
+         call("search-notes.v2", {{"query", "a \"b\" <c>"}, {"tags", {"x"}}, {"level", "low"}},
+              "ghijkl456")}}},
   };
   for (const Named& t : templates()) {
     CAPTURE(t.name);
@@ -229,20 +256,24 @@ TEST_CASE("what a template writes of earlier calls is what the grammar allows") 
       REQUIRE_MESSAGE(full.ok(), full.status().message());
       std::string text = full->substr(text::detail::common_prefix(*full, *prompt));
       if (!format.turn_end.empty())
-        if (const std::size_t end = text.rfind(format.turn_end); end != std::string::npos) text.erase(end);
+        if (const std::size_t end = text.rfind(format.turn_end); end != std::string::npos)
+          text.erase(end);
       std::string trimmed(text::detail::trimmed(text));
       if (trimmed.starts_with("to=")) trimmed = ' ' + trimmed;
       for (const char* end : {"<|call|>", "</s>"})
         if (trimmed.ends_with(end)) trimmed.erase(trimmed.size() - std::string(end).size());
       const ChatMessage got = read(format, text, random);
       INFO("text: " << text);
-      const std::size_t shown = format.style == text::CallStyle::kChannels ? 1 : message["tool_calls"].size();
+      const std::size_t shown =
+          format.style == text::CallStyle::kChannels ? 1 : message["tool_calls"].size();
       REQUIRE(got.calls.size() == shown);
       for (std::size_t i = 0; i < shown; ++i) {
         CHECK(got.calls[i].name == message["tool_calls"][i]["function"]["name"].get<std::string>());
-        CHECK(Json::parse(got.calls[i].arguments, nullptr, false) == message["tool_calls"][i]["function"]["arguments"]);
+        CHECK(Json::parse(got.calls[i].arguments, nullptr, false) ==
+              message["tool_calls"][i]["function"]["arguments"]);
       }
-      const bool python_list = text.find("['") != std::string::npos;   // read, but not what is asked for
+      const bool python_list =
+          text.find("['") != std::string::npos;  // read, but not what is asked for
       CHECK((python_list || (*grammar)->matches(trimmed)));
     }
   }
@@ -251,9 +282,16 @@ TEST_CASE("what a template writes of earlier calls is what the grammar allows") 
 TEST_CASE("templates by name") {
   for (const char* name : {"chatml", "llama3", "gemma", "phi3", "zephyr"}) {
     const ChatRenderer chat = renderer(name);
-    const auto text = chat.render({{{{"role", "system"}, {"content", "Be brief."}}, user("Hi"), {{"role", "assistant"}, {"content", "Yes?"}}, user("So")}, Json::array(), Json::object(), true});
+    const auto text = chat.render({{{{"role", "system"}, {"content", "Be brief."}},
+                                    user("Hi"),
+                                    {{"role", "assistant"}, {"content", "Yes?"}},
+                                    user("So")},
+                                   Json::array(),
+                                   Json::object(),
+                                   true});
     REQUIRE_MESSAGE(text.ok(), text.status().message());
-    for (const char* part : {"Be brief.", "Hi", "Yes?", "So"}) CHECK_MESSAGE(text->find(part) != std::string::npos, *text);
+    for (const char* part : {"Be brief.", "Hi", "Yes?", "So"})
+      CHECK_MESSAGE(text->find(part) != std::string::npos, *text);
   }
   const auto unknown = ChatRenderer::create("no-such", base()->file.metadata(), base()->tokenizer);
   REQUIRE(!unknown.ok());
@@ -263,19 +301,29 @@ TEST_CASE("templates by name") {
 TEST_CASE("tools under another name, and templates without a place for earlier calls") {
   std::mt19937 random(9);
   const std::string other_name =
-      "{%- if xml_tools %}<tools>{% for t in xml_tools %}{{ t | string }}{% endfor %}</tools> Call with <tool_call>{\"name\": ...}</tool_call>.{% endif %}"
-      "{%- for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}";
-  const std::string no_tools = "{%- for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}";
+      "{%- if xml_tools %}<tools>{% for t in xml_tools %}{{ t | string }}{% endfor %}</tools> Call "
+      "with <tool_call>{\"name\": ...}</tool_call>.{% endif %}"
+      "{%- for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}{% if "
+      "add_generation_prompt %}<|assistant|>{% endif %}";
+  const std::string no_tools =
+      "{%- for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}{% if "
+      "add_generation_prompt %}<|assistant|>{% endif %}";
   for (const std::string& source : {other_name, no_tools}) {
     const ChatRenderer chat = renderer(source);
-    const Json message = {{"role", "assistant"}, {"content", "Let me see."}, {"tool_calls", {call("get_weather", {{"town", "K"}, {"days", 1}}, "a"), call("ping", Json::object(), "b")}}};
+    const Json message = {{"role", "assistant"},
+                          {"content", "Let me see."},
+                          {"tool_calls",
+                           {call("get_weather", {{"town", "K"}, {"days", 1}}, "a"),
+                            call("ping", Json::object(), "b")}}};
     const Json result = {{"role", "tool"}, {"tool_call_id", "a"}, {"content", "sunny"}};
     const auto text = chat.render({{user("Hi"), message, result}, tools(), Json::object(), true});
     REQUIRE_MESSAGE(text.ok(), text.status().message());
     INFO(*text);
-    for (const char* part : {"get_weather", "search-notes.v2", "sunny", "Let me see."}) CHECK(text->find(part) != std::string::npos);
+    for (const char* part : {"get_weather", "search-notes.v2", "sunny", "Let me see."})
+      CHECK(text->find(part) != std::string::npos);
     const std::size_t begin = text->find("<|assistant|>") + 13;
-    const ChatMessage got = read(chat.format(), text->substr(begin, text->find("<|end|>", begin) - begin), random);
+    const ChatMessage got =
+        read(chat.format(), text->substr(begin, text->find("<|end|>", begin) - begin), random);
     CHECK(got.content == "Let me see.");
     REQUIRE(got.calls.size() == 2);
     CHECK(Json::parse(got.calls[0].arguments) == message["tool_calls"][0]["function"]["arguments"]);
@@ -287,11 +335,13 @@ TEST_CASE("a schema's document and a thought before it, in each format") {
     CAPTURE(t.name);
     const ChatRenderer chat = renderer(t.source);
     const text::ChatFormat& format = chat.format();
-    const auto grammar = text::Grammar::parse(with_root("answer-root ::= \"{}\"\n", format, {true, true}, kNoControl));
+    const auto grammar = text::Grammar::parse(
+        with_root("answer-root ::= \"{}\"\n", format, {true, true}, kNoControl));
     REQUIRE_MESSAGE(grammar.ok(), grammar.status().message());
     CHECK((*grammar)->matches(format.content_start + "{}"));
     // What the grammar sees of an answer with a thought: all but the thought itself and its end.
-    CHECK((*grammar)->matches(format.reasoning_start + format.message_start + format.content_start + "{}"));
+    CHECK((*grammar)->matches(format.reasoning_start + format.message_start + format.content_start +
+                              "{}"));
     CHECK_FALSE((*grammar)->matches("x"));
   }
 }
@@ -301,7 +351,8 @@ TEST_CASE("thoughts are counted and limited as they are written") {
   settings.start = "<think>";
   settings.end = "</think>";
   settings.forced = {1, 2};
-  const auto count = [&](const std::vector<std::string>& pieces, bool begins, int budget = -1, bool bound = false) {
+  const auto count = [&](const std::vector<std::string>& pieces, bool begins, int budget = -1,
+                         bool bound = false) {
     settings.begins_inside = begins;
     settings.budget = budget;
     ReasoningBudget state(settings);
@@ -315,14 +366,17 @@ TEST_CASE("thoughts are counted and limited as they are written") {
     return std::pair{state.tokens(), forced};
   };
   CHECK(count({"<think>", "a", "b", "</think>", "c"}, false).first == 4);
-  CHECK(count({"<th", "ink>", "a", "</", "think>\n", "c"}, false).first == 4);   // no tokens of their own
+  CHECK(count({"<th", "ink>", "a", "</", "think>\n", "c"}, false).first ==
+        4);  // no tokens of their own
   CHECK(count({"a", "b", "</think>", "c"}, true).first == 3);
   CHECK(count({"a", "b"}, true).first == 2);
   CHECK(count({"a", "b"}, false).first == 0);
   CHECK(count({"<think></think>", "b"}, false).first == 1);
   CHECK(count({"<think>", "a", "</think>", "<think>", "a", "</think>", "x"}, false).first == 6);
-  CHECK(count({"{\"a\": \"", "<think>", "b", "\"}"}, false, -1, true).first == 0);   // a quotation under a grammar
+  CHECK(count({"{\"a\": \"", "<think>", "b", "\"}"}, false, -1, true).first ==
+        0);  // a quotation under a grammar
   CHECK(count({"<think>", "a", "b", "x", "y", "c"}, false, 2).second == 2);
   CHECK(count({"a", "b", "c"}, true, 0).second == 2);
-  CHECK(count({"a", "</", "x", "y", "z"}, true, 2).second == 2);   // not in what may be the tag: one later
+  CHECK(count({"a", "</", "x", "y", "z"}, true, 2).second ==
+        2);  // not in what may be the tag: one later
 }

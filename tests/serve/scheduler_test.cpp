@@ -391,9 +391,13 @@ TEST_CASE("a full context is shifted: the answer goes on as after a prompt witho
         Setup fresh(1, {}, 64);
         wanted.push_back(ask(fresh.scheduler, std::move(one_more)).tokens.at(0));
         if (held.size() + 1 >= 64) {
-          const std::size_t kept = keep < 0 ? 20 : static_cast<std::size_t>(keep) + (tokenizer().vocabulary().add_bos() ? 1 : 0);
-          const std::size_t gone = discard > 0 ? static_cast<std::size_t>(discard) : (held.size() - kept) / 2;
-          held.erase(held.begin() + static_cast<std::ptrdiff_t>(kept), held.begin() + static_cast<std::ptrdiff_t>(kept + gone));
+          const std::size_t kept = keep < 0 ? 20
+                                            : static_cast<std::size_t>(keep) +
+                                                  (tokenizer().vocabulary().add_bos() ? 1 : 0);
+          const std::size_t gone =
+              discard > 0 ? static_cast<std::size_t>(discard) : (held.size() - kept) / 2;
+          held.erase(held.begin() + static_cast<std::ptrdiff_t>(kept),
+                     held.begin() + static_cast<std::ptrdiff_t>(kept + gone));
         }
         held.push_back(wanted.back());
       }
@@ -417,7 +421,7 @@ TEST_CASE("a prompt read for one owner is nothing to another") {
   CHECK(ask(setup.scheduler, of("b", 1)).last.progress.cached == 0);
   // Not in the other's slot either, nor by saving it.
   const Answer over = ask(setup.scheduler, of("b", 0));
-  CHECK(over.last.progress.cached == 59);   // copied from its own
+  CHECK(over.last.progress.cached == 59);  // copied from its own
   CHECK(over.tokens == first.tokens);
   CHECK(ask(setup.scheduler, of("a", 1)).last.progress.cached == 0);
   CHECK(!setup.scheduler.save(1, "b").ok());

@@ -127,10 +127,11 @@ def test_completions(client, server):
 def test_responses(client):
     answer = client.responses.create(model="x", input="Hi", max_output_tokens=6, temperature=0)
     assert answer.status == "incomplete" and answer.incomplete_details.reason == "max_output_tokens" and answer.output_text and answer.usage.output_tokens == 6
+    assert answer.output[-1].status == "incomplete"
     events = list(client.responses.create(model="x", input="Hi", max_output_tokens=6, temperature=0, stream=True, instructions=None))
     assert [e.sequence_number for e in events] == list(range(len(events)))
     assert "".join(e.delta for e in events if e.type == "response.output_text.delta") == answer.output_text
-    assert events[0].type == "response.created" and events[-1].type == "response.incomplete"
+    assert events[0].type == "response.created" and events[-1].type == "response.incomplete" and events[-1].response.output[-1].status == "incomplete"
     tool = {"type": "function", "name": "get_weather", "parameters": TOOL["function"]["parameters"], "strict": True}
     called = client.responses.create(model="x", input="Hi", tools=[tool], tool_choice="required", parallel_tool_calls=False, max_output_tokens=400)
     call = called.output[0]

@@ -244,18 +244,23 @@ TEST_CASE("a mark inside a JSON value's string is that string's") {
   format.closing_each = 2;
   ChatParseOptions options;
   options.parse_calls = true;
-  options.tools = ordered_json::parse(R"([{"type":"function","function":{"name":"g","parameters":{"type":"object","properties":{"a":{"type":"array"},"b":{"type":"object"}}}}}])");
-  const std::string text = R"(<call><f=g><p=a>["x</p>y", "\"</p></f>"]</p><p=b>{"k": "</p>"}</p></f></call>)";
+  options.tools = ordered_json::parse(
+      R"([{"type":"function","function":{"name":"g","parameters":{"type":"object","properties":{"a":{"type":"array"},"b":{"type":"object"}}}}}])");
+  const std::string text =
+      R"(<call><f=g><p=a>["x</p>y", "\"</p></f>"]</p><p=b>{"k": "</p>"}</p></f></call>)";
   for (std::size_t at = 0; at < text.size(); ++at) {
     const Message got = parse(format, options, text, Cut::kTwo, at);
     REQUIRE(got.calls.size() == 1);
-    CHECK(ordered_json::parse(got.calls[0].arguments, nullptr, false) == ordered_json::parse(R"({"a": ["x</p>y", "\"</p></f>"], "b": {"k": "</p>"}})"));
+    CHECK(ordered_json::parse(got.calls[0].arguments, nullptr, false) ==
+          ordered_json::parse(R"({"a": ["x</p>y", "\"</p></f>"], "b": {"k": "</p>"}})"));
     CHECK(got.content.empty());
   }
   // A string that is never closed: the first mark it was.
-  const Message broken = parse(format, options, R"(<call><f=g><p=a>["x</p></f></call>)", Cut::kBytes);
+  const Message broken =
+      parse(format, options, R"(<call><f=g><p=a>["x</p></f></call>)", Cut::kBytes);
   REQUIRE(broken.calls.size() == 1);
-  CHECK(ordered_json::parse(broken.calls[0].arguments, nullptr, false) == ordered_json::parse(R"({"a": "[\"x"})"));
+  CHECK(ordered_json::parse(broken.calls[0].arguments, nullptr, false) ==
+        ordered_json::parse(R"({"a": "[\"x"})"));
 }
 
 TEST_CASE("channels") {

@@ -13,10 +13,14 @@ double per(double amount, double count) { return count > 0 ? amount / count : 0.
 
 const char* stop_type(StopReason reason) {
   switch (reason) {
-    case StopReason::kEndOfText: return "eos";
-    case StopReason::kStopString: return "word";
-    case StopReason::kLimit: return "limit";
-    case StopReason::kNone: break;
+    case StopReason::kEndOfText:
+      return "eos";
+    case StopReason::kStopString:
+      return "word";
+    case StopReason::kLimit:
+      return "limit";
+    case StopReason::kNone:
+      break;
   }
   return "none";
 }
@@ -64,8 +68,8 @@ Json probabilities_json(const std::vector<TokenProbabilities>& tokens, bool afte
   return out;
 }
 
-Json native_answer_json(const Service& service, const GenerationParams& params, const std::vector<std::int32_t>& prompt,
-                        const ChoiceResult& result) {
+Json native_answer_json(const Service& service, const GenerationParams& params,
+                        const std::vector<std::int32_t>& prompt, const ChoiceResult& result) {
   const Event& last = result.last;
   Json settings = params_to_json(params);
   settings["seed"] = last.seed;
@@ -86,7 +90,8 @@ Json native_answer_json(const Service& service, const GenerationParams& params, 
                  {"tokens_cached", last.tokens_cached},
                  {"timings", timings_json(last.progress)}};
   if (params.report_probabilities && !result.probabilities.empty()) {
-    answer["completion_probabilities"] = probabilities_json(result.probabilities, params.after_sampling);
+    answer["completion_probabilities"] =
+        probabilities_json(result.probabilities, params.after_sampling);
   }
   return answer;
 }

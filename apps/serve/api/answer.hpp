@@ -28,8 +28,8 @@ struct UsageCounter {
 };
 
 // The native answer to one prompt (specs/server.md 3.3).
-Json native_answer_json(const Service& service, const GenerationParams& params, const std::vector<std::int32_t>& prompt,
-                        const ChoiceResult& result);
+Json native_answer_json(const Service& service, const GenerationParams& params,
+                        const std::vector<std::int32_t>& prompt, const ChoiceResult& result);
 
 // "stop" or "length".
 const char* openai_finish_reason(StopReason reason);

@@ -160,25 +160,30 @@ void convert_thinking(const Fields& body, Json& chat) {
   if (type == "enabled") chat["reasoning_budget_tokens"] = fields.integer("budget_tokens", 0, 1 << 30).value_or(10000);
 }
 
-// `output_config.format`, or `output_format` as it was called first: {"type": "json_schema", "schema": {...}}.
+// `output_config.format`, or `output_format` as it was called first: {"type": "json_schema",
+// "schema": {...}}.
 void convert_output_format(const Fields& body, Json& chat) {
   const Json* config = body.object("output_config");
-  const Json* format = config ? Fields(*config, "output_config.").object("format") : body.object("output_format");
+  const Json* format =
+      config ? Fields(*config, "output_config.").object("format") : body.object("output_format");
   if (config) {
-    if (const auto effort = Fields(*config, "output_config.").string("effort")) chat["reasoning_effort"] = *effort;
+    if (const auto effort = Fields(*config, "output_config.").string("effort"))
+      chat["reasoning_effort"] = *effort;
   }
   if (!format) return;
   const Fields fields(*format, config ? "output_config.format." : "output_format.");
   [[maybe_unused]] const Json& present = fields.required("type");
   [[maybe_unused]] const auto type = fields.choice("type", {"json_schema"});
-  chat["response_format"] = {{"type", "json_schema"}, {"json_schema", {{"schema", fields.required("schema")}}}};
+  chat["response_format"] = {{"type", "json_schema"},
+                             {"json_schema", {{"schema", fields.required("schema")}}}};
 }
 
 // The chat request that an Anthropic request means.
 Json chat_request(const Fields& body, bool counting) {
   Json chat = Json::object();
   Json messages = Json::array();
-  if (const Json* servers = body.array("mcp_servers"); servers && !servers->empty()) body.fail("mcp_servers", "are not supported; the client must call its tools");
+  if (const Json* servers = body.array("mcp_servers"); servers && !servers->empty())
+    body.fail("mcp_servers", "are not supported; the client must call its tools");
   if (body.has("container")) body.fail("container", "is not supported");
   if (const std::string system = system_text(body); !system.empty()) messages.push_back({{"role", "system"}, {"content", system}});
   const Json& given = body.required("messages");

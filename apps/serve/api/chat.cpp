@@ -106,7 +106,8 @@ class OpenAiChatStream final : public ChatStream {
 // The name under which the stream is to be kept; empty: it is not.
 std::string conversation_of(const http::Exchange& exchange) {
   const std::string name = exchange.header("X-Conversation-Id");
-  if (name.size() > 256) throw ApiError::invalid("the header X-Conversation-Id is longer than 256 bytes");
+  if (name.size() > 256)
+    throw ApiError::invalid("the header X-Conversation-Id is longer than 256 bytes");
   return name;
 }
 
@@ -122,7 +123,9 @@ void chat(http::Exchange& exchange, const Service& service) {
     service.running_chats().add(envelope.id, exchange.client(), run->channel());
   }
   if (!conversation.empty()) {
-    return Run::stream_kept(std::move(run), exchange, service, conversation, std::make_shared<OpenAiChatStream>(envelope, plan), plan.settings.ping_seconds);
+    return Run::stream_kept(std::move(run), exchange, service, conversation,
+                            std::make_shared<OpenAiChatStream>(envelope, plan),
+                            plan.settings.ping_seconds);
   }
   if (plan.settings.stream) {
     return Run::stream(std::move(run), exchange, std::make_shared<OpenAiChatStream>(envelope, plan), plan.settings.ping_seconds);
@@ -140,7 +143,8 @@ void chat(http::Exchange& exchange, const Service& service) {
     if (plan.params.report_probabilities) {
       choice["logprobs"] = {{"content", probabilities_json(result.probabilities, plan.params.after_sampling)}};
     }
-    if (plan.params.verbose && verbose.is_null()) verbose = native_answer_json(service, plan.params, plan.prompt, result);
+    if (plan.params.verbose && verbose.is_null())
+      verbose = native_answer_json(service, plan.params, plan.prompt, result);
     choices.push_back(std::move(choice));
   }
   Json answer = envelope.wrap("chat.completion", std::move(choices));
@@ -159,7 +163,10 @@ void control(http::Exchange& exchange, const Service& service) {
   [[maybe_unused]] const auto action = body.choice("action", {"reasoning_end"});
   const auto channel = service.running_chats().find(id, exchange.client());
   if (!channel) {
-    return exchange.reply_json({{"success", false}, {"message", "no running answer of that id takes control; ask with \"reasoning_control\": true"}});
+    return exchange.reply_json(
+        {{"success", false},
+         {"message",
+          "no running answer of that id takes control; ask with \"reasoning_control\": true"}});
   }
   channel->end_reasoning();
   exchange.reply_json({{"success", true}});
@@ -171,7 +178,8 @@ void add_chat_routes(http::HttpServer& server, ServiceOf service) {
   for (const char* prefix : {"/v1", ""}) {
     const std::string base = std::string(prefix) + "/chat/completions";
     server.route("POST", base, [service](http::Exchange& exchange) { chat(exchange, service()); });
-    server.route("POST", base + "/control", [service](http::Exchange& exchange) { control(exchange, service()); });
+    server.route("POST", base + "/control",
+                 [service](http::Exchange& exchange) { control(exchange, service()); });
     server.route("POST", base + "/input_tokens", [service](http::Exchange& exchange) {
       const ChatPlan plan = plan_chat(exchange.json_body(), service(), false);
       exchange.reply_json({{"object", "response.input_tokens"}, {"input_tokens", plan.prompt.size()}});

@@ -25,7 +25,8 @@ Json wanted_schema(const Fields& body) {
   const std::string type = *fields.choice("type", {"text", "json_object", "json_schema"});
   if (type == "text") return schema;
   if (!schema.is_null()) body.fail("response_format", "cannot be combined with json_schema");
-  if (type == "json_schema" && !fields.has("json_schema") && fields.has("schema")) return *fields.find("schema");   // as the usual server documents it
+  if (type == "json_schema" && !fields.has("json_schema") && fields.has("schema"))
+    return *fields.find("schema");  // as the usual server documents it
   if (type == "json_object") {
     const Json* inner = fields.object("schema");
     return inner ? *inner : Json{{"type", "object"}};
@@ -41,10 +42,13 @@ void refuse_what_is_missing(const Fields& body) {
     if (body.has(old)) body.fail(old, "was replaced by 'tools' and 'tool_choice'; give those");
   }
   if (body.has("audio")) body.fail("audio", "answers are text only");
-  for (const std::string& modality : body.strings("modalities").value_or(std::vector<std::string>{"text"})) {
-    if (modality != "text") body.fail("modalities", "answers are text only, not '" + modality.substr(0, 60) + "'");
+  for (const std::string& modality :
+       body.strings("modalities").value_or(std::vector<std::string>{"text"})) {
+    if (modality != "text")
+      body.fail("modalities", "answers are text only, not '" + modality.substr(0, 60) + "'");
   }
-  if (body.has("web_search_options")) body.fail("web_search_options", "there is no web search here");
+  if (body.has("web_search_options"))
+    body.fail("web_search_options", "there is no web search here");
 }
 
 enum class ToolChoice { kAuto, kNone, kRequired };
@@ -99,7 +103,9 @@ Json template_variables(const Fields& body, const Service& service) {
     for (const auto& [key, value] : given->items()) variables[key] = value;
   }
   if (options.reasoning_preserve) {
-    for (const auto& [name, keep] : {std::pair{"preserve_thinking", true}, {"clear_thinking", false}, {"drop_thinking", false}})
+    for (const auto& [name, keep] : {std::pair{"preserve_thinking", true},
+                                     {"clear_thinking", false},
+                                     {"drop_thinking", false}})
       if (!variables.contains(name)) variables[name] = keep;
   }
   if (!variables.contains("enable_thinking")) variables["enable_thinking"] = true;
@@ -169,7 +175,9 @@ class OutputPlanner {
     show(format_.reasoning_start);
     show(format_.reasoning_end);
     if (format_.style == text::CallStyle::kChannels) {
-      for (const char* mark : {"<|start|>", "<|channel|>", "<|constrain|>", "<|message|>", "<|end|>", "<|call|>", "<|return|>"}) show(mark);
+      for (const char* mark : {"<|start|>", "<|channel|>", "<|constrain|>", "<|message|>",
+                               "<|end|>", "<|call|>", "<|return|>"})
+        show(mark);
     }
     if (!tools.parse) return;
     for (const auto& marks : {format_.opening, format_.closing, format_.after_name, format_.key_end}) {
@@ -189,7 +197,8 @@ class OutputPlanner {
   // Control tokens in a mark must be seen in the text.
   void show(const std::string& mark) {
     for (const std::int32_t id : service_.encode(mark, false, true)) {
-      if (service_.tokenizer().vocabulary().type(id) == text::TokenType::kControl) plan_.params.visible.push_back(id);
+      if (service_.tokenizer().vocabulary().type(id) == text::TokenType::kControl)
+        plan_.params.visible.push_back(id);
     }
   }
 
@@ -224,7 +233,9 @@ class OutputPlanner {
     text::SchemaGrammar grammar;
     const std::string field = body_.has("json_schema") ? "json_schema" : "response_format";
     if (const Status status = grammar.add(schema, "answer-root"); !status) body_.fail(field, status.message());
-    bind_grammar(plan_.params, service_, with_root(grammar.text(), format_, {may_think(), true}, control()), body_.name(field));
+    bind_grammar(plan_.params, service_,
+                 with_root(grammar.text(), format_, {may_think(), true}, control()),
+                 body_.name(field));
   }
 
   void plan_tools(const ToolRequest& tools) {
@@ -235,7 +246,9 @@ class OutputPlanner {
     }
     if (!grammar) body_.fail("tools", grammar.status().message());
     const bool lazy = tools.choice == ToolChoice::kAuto;
-    bind_grammar(plan_.params, service_, with_root(grammar->rules, format_, {!lazy && may_think(), false}, control()), body_.name("tools"));
+    bind_grammar(plan_.params, service_,
+                 with_root(grammar->rules, format_, {!lazy && may_think(), false}, control()),
+                 body_.name("tools"));
     plan_.params.grammar.lazy = lazy;
     plan_.params.grammar.triggers = std::move(grammar->triggers);
   }

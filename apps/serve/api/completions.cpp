@@ -100,7 +100,9 @@ void complete(http::Exchange& exchange, const Service& service) {
     usage.add(result.last.index, result.last.progress);
     if (timings.is_null()) timings = timings_json(result.last.progress);
     if (params.verbose && verbose.is_null()) {
-      verbose = native_answer_json(service, params, prompts[static_cast<std::size_t>(result.last.index / settings.choices)], result);
+      verbose = native_answer_json(
+          service, params, prompts[static_cast<std::size_t>(result.last.index / settings.choices)],
+          result);
     }
     choices.push_back({{"text", result.text},
                        {"index", result.last.index},

@@ -63,7 +63,8 @@ std::vector<ChoiceResult> embed(http::Exchange& exchange, const Service& service
 }
 
 int read_normalize(const Fields& body, const Service& service) {
-  return static_cast<int>(body.integer("embd_normalize", -1, 64).value_or(service.options().embd_normalize));
+  return static_cast<int>(
+      body.integer("embd_normalize", -1, 64).value_or(service.options().embd_normalize));
 }
 
 void openai(http::Exchange& exchange, const Service& service) {

@@ -185,9 +185,11 @@ void read_probabilities(const Fields& body, const Service& service, LogprobStyle
 
 // `preserved_tokens`: special tokens whose text is to be part of the answer.
 void read_visible(const Fields& body, const Service& service, GenerationParams& p) {
-  for (const std::string& text : body.strings("preserved_tokens").value_or(std::vector<std::string>())) {
+  for (const std::string& text :
+       body.strings("preserved_tokens").value_or(std::vector<std::string>())) {
     const std::vector<std::int32_t> ids = service.encode(text, false, true);
-    if (ids.size() != 1) body.fail("preserved_tokens", "'" + text.substr(0, 60) + "' is not one token of this model");
+    if (ids.size() != 1)
+      body.fail("preserved_tokens", "'" + text.substr(0, 60) + "' is not one token of this model");
     p.visible.push_back(ids[0]);
   }
 }
@@ -201,13 +203,16 @@ void read_limits(const Fields& body, const Service& service, GenerationParams& p
   if (const auto value = body.integer("n_indent", 0, 1 << 20)) p.indent = static_cast<int>(*value);
   if (const auto value = body.integer("id_slot", -1, kMostTokens)) p.slot = static_cast<int>(*value);
   const Fields defaults(service.options().sampling.values);
-  p.sampling.ignore_eos = body.boolean("ignore_eos").value_or(defaults.boolean("ignore_eos").value_or(false));
+  p.sampling.ignore_eos =
+      body.boolean("ignore_eos").value_or(defaults.boolean("ignore_eos").value_or(false));
   p.cache_prompt = body.boolean("cache_prompt").value_or(service.options().cache_prompt);
   p.return_tokens = body.boolean("return_tokens").value_or(false);
   p.return_progress = body.boolean("return_progress").value_or(false);
   p.timings_per_token = body.boolean("timings_per_token").value_or(false);
-  if (const auto keep = (body.has("n_keep") ? body : defaults).integer("n_keep", -1, kMostTokens)) p.keep = static_cast<int>(*keep);
-  if (const auto discard = body.integer("n_discard", 0, kMostTokens)) p.discard = static_cast<int>(*discard);
+  if (const auto keep = (body.has("n_keep") ? body : defaults).integer("n_keep", -1, kMostTokens))
+    p.keep = static_cast<int>(*keep);
+  if (const auto discard = body.integer("n_discard", 0, kMostTokens))
+    p.discard = static_cast<int>(*discard);
   p.verbose = body.boolean("verbose").value_or(false);
   read_visible(body, service, p);
 }

@@ -34,8 +34,11 @@ Json repeated_fields(const Fields& body) {
 }
 
 Json usage_json(const Progress& p) {
-  return {{"input_tokens", p.prompt}, {"input_tokens_details", {{"cached_tokens", p.cached}}}, {"output_tokens", p.generated},
-          {"output_tokens_details", {{"reasoning_tokens", p.reasoning}}}, {"total_tokens", p.prompt + p.generated}};
+  return {{"input_tokens", p.prompt},
+          {"input_tokens_details", {{"cached_tokens", p.cached}}},
+          {"output_tokens", p.generated},
+          {"output_tokens_details", {{"reasoning_tokens", p.reasoning}}},
+          {"total_tokens", p.prompt + p.generated}};
 }
 
 Json reasoning_item(const std::string& id, const std::string& text, const char* status) {
@@ -45,7 +48,10 @@ Json reasoning_item(const std::string& id, const std::string& text, const char* 
 }
 
 Json text_part(const std::string& text, Json logprobs = Json::array()) {
-  return {{"type", "output_text"}, {"text", text}, {"annotations", Json::array()}, {"logprobs", std::move(logprobs)}};
+  return {{"type", "output_text"},
+          {"text", text},
+          {"annotations", Json::array()},
+          {"logprobs", std::move(logprobs)}};
 }
 
 Json message_item(const std::string& id, Json content, const char* status) {
@@ -113,23 +119,25 @@ class ResponseStream final : public ChatStream {
     if (item == Item::kMessage) send(writer, "response.content_part.added", place({{"content_index", 0}, {"part", text_part("")}}));
   }
 
-  void close(http::EventWriter& writer) {
+  void close(http::EventWriter& writer, const char* status = "completed") {
     Json item;
     switch (item_) {
       case Item::kNone: return;
       case Item::kReasoning:
         send(writer, "response.reasoning_text.done", place({{"content_index", 0}, {"text", text_}}));
-        item = reasoning_item(item_id_, text_, "completed");
+        item = reasoning_item(item_id_, text_, status);
         break;
       case Item::kMessage:
-        send(writer, "response.output_text.done", place({{"content_index", 0}, {"text", text_}, {"logprobs", logprobs_}}));
-        send(writer, "response.content_part.done", place({{"content_index", 0}, {"part", text_part(text_, logprobs_)}}));
-        item = message_item(item_id_, {text_part(text_, logprobs_)}, "completed");
+        send(writer, "response.output_text.done",
+             place({{"content_index", 0}, {"text", text_}, {"logprobs", logprobs_}}));
+        send(writer, "response.content_part.done",
+             place({{"content_index", 0}, {"part", text_part(text_, logprobs_)}}));
+        item = message_item(item_id_, {text_part(text_, logprobs_)}, status);
         break;
       case Item::kCall:
         call_.arguments = text_;
         send(writer, "response.function_call_arguments.done", place({{"name", call_.name}, {"arguments", text_}}));
-        item = call_item(item_id_, call_, "completed");
+        item = call_item(item_id_, call_, status);
         break;
     }
     send(writer, "response.output_item.done", {{"output_index", output_.size()}, {"item", item}});
@@ -137,9 +145,11 @@ class ResponseStream final : public ChatStream {
     item_ = Item::kNone;
   }
 
-  void on_deltas(const Event& event, const std::vector<ChatDelta>& deltas, http::EventWriter& writer) override {
+  void on_deltas(const Event& event, const std::vector<ChatDelta>& deltas,
+                 http::EventWriter& writer) override {
     // Those of tokens whose text is still held back ride on the next piece.
-    for (Json& token : probabilities_json(event.probabilities, false)) waiting_.push_back(std::move(token));
+    for (Json& token : probabilities_json(event.probabilities, false))
+      waiting_.push_back(std::move(token));
     for (const ChatDelta& delta : deltas) {
       const Item item = delta.kind == Kind::kReasoning ? Item::kReasoning : delta.kind == Kind::kContent ? Item::kMessage : Item::kCall;
       open(item, delta, writer);
@@ -149,7 +159,8 @@ class ResponseStream final : public ChatStream {
       if (item == Item::kMessage) {
         const Json logprobs = std::exchange(waiting_, Json::array());
         logprobs_.insert(logprobs_.end(), logprobs.begin(), logprobs.end());
-        send(writer, "response.output_text.delta", place({{"content_index", 0}, {"delta", delta.text}, {"logprobs", logprobs}}));
+        send(writer, "response.output_text.delta",
+             place({{"content_index", 0}, {"delta", delta.text}, {"logprobs", logprobs}}));
       }
       if (item == Item::kCall) send(writer, "response.function_call_arguments.delta", place({{"delta", delta.text}}));
     }
@@ -157,7 +168,9 @@ class ResponseStream final : public ChatStream {
 
   void on_finish(const Event& event, const ChatMessage&, http::EventWriter& writer) override {
     if (item_ == Item::kNone && output_.empty()) open(Item::kMessage, {}, writer);
-    close(writer);
+    // Of tokens that were blanks at the end, which nobody is told of.
+    if (item_ == Item::kMessage) logprobs_.insert(logprobs_.end(), waiting_.begin(), waiting_.end());
+    close(writer, event.reason == StopReason::kLimit ? "incomplete" : "completed");
     const char* name = event.reason == StopReason::kLimit ? "response.incomplete" : "response.completed";
     send(writer, name, {{"response", finished(envelope_, event, output_)}});
   }
@@ -175,16 +188,18 @@ class ResponseStream final : public ChatStream {
   std::string item_id_, text_;
   ToolCall call_;
   Json output_ = Json::array();
-  Json waiting_ = Json::array(), logprobs_ = Json::array();   // not yet sent; of the open message
+  Json waiting_ = Json::array(), logprobs_ = Json::array();  // not yet sent; of the open message
 };
 
-Json output_items(const ChatMessage& message, Json logprobs) {
+Json output_items(const ChatMessage& message, Json logprobs, bool cut) {
   Json output = Json::array();
   if (!message.reasoning.empty()) output.push_back(reasoning_item(random_name("rs_"), message.reasoning, "completed"));
   if (!message.content.empty() || message.calls.empty()) {
-    output.push_back(message_item(random_name("msg_"), {text_part(message.content, std::move(logprobs))}, "completed"));
+    output.push_back(message_item(random_name("msg_"),
+                                  {text_part(message.content, std::move(logprobs))}, "completed"));
   }
   for (const ToolCall& call : message.calls) output.push_back(call_item(random_name("fc_"), call, "completed"));
+  if (cut && !output.empty()) output.back()["status"] = "incomplete";
   return output;
 }
 
@@ -202,7 +217,10 @@ void respond(http::Exchange& exchange, const Service& service) {
   const ChoiceResult result = run->collect().at(0);
   ChatReader reader(plan.output, false);
   reader.feed(result.text, true);
-  exchange.reply_json(finished(envelope, result.last, output_items(reader.message(), probabilities_json(result.probabilities, false))));
+  exchange.reply_json(
+      finished(envelope, result.last,
+               output_items(reader.message(), probabilities_json(result.probabilities, false),
+                            result.last.reason == StopReason::kLimit)));
 }
 
 }  // namespace

@@ -21,7 +21,8 @@ void add_slot_routes(http::HttpServer& server, ServiceOf service);
 void add_anthropic_routes(http::HttpServer& server, ServiceOf service);   // /v1/messages
 void add_responses_routes(http::HttpServer& server, ServiceOf service);   // /v1/responses
 void add_embedding_routes(http::HttpServer& server, ServiceOf service);
-void add_stream_routes(http::HttpServer& server, ServiceOf service);      // streams that outlive their connection
-void add_openapi_route(http::HttpServer& server, ServiceOf service);      // describes all of them
+void add_stream_routes(http::HttpServer& server,
+                       ServiceOf service);  // streams that outlive their connection
+void add_openapi_route(http::HttpServer& server, ServiceOf service);  // describes all of them
 
 }  // namespace veloce::serve

@@ -77,16 +77,22 @@ void Run::await_first() {
 }
 
 void Run::stream_kept(std::shared_ptr<Run> run, http::Exchange& exchange, const Service& service,
-                      const std::string& conversation, std::shared_ptr<StreamFormat> format, int ping_seconds) {
+                      const std::string& conversation, std::shared_ptr<StreamFormat> format,
+                      int ping_seconds) {
   run->await_first();
   run->watch_ = {};
-  const auto write = [run, format = std::move(format)](http::EventWriter& writer) { run->write(writer, *format, -1); };
-  const auto session = service.sessions().start(exchange.client(), conversation, write, [channel = run->channel_] { channel->cancel(); });
-  exchange.stream([session, ping_seconds](http::EventWriter& writer) { session->follow(0, writer, ping_seconds); });
+  const auto write = [run, format = std::move(format)](http::EventWriter& writer) {
+    run->write(writer, *format, -1);
+  };
+  const auto session = service.sessions().start(exchange.client(), conversation, write,
+                                                [channel = run->channel_] { channel->cancel(); });
+  exchange.stream([session, ping_seconds](http::EventWriter& writer) {
+    session->follow(0, writer, ping_seconds);
+  });
 }
 
-void Run::stream(std::shared_ptr<Run> run, http::Exchange& exchange, std::shared_ptr<StreamFormat> format,
-                 int ping_seconds) {
+void Run::stream(std::shared_ptr<Run> run, http::Exchange& exchange,
+                 std::shared_ptr<StreamFormat> format, int ping_seconds) {
   run->await_first();
   exchange.stream([run = std::move(run), format = std::move(format), ping_seconds](http::EventWriter& writer) {
     run->write(writer, *format, ping_seconds);

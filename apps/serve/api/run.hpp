@@ -51,9 +51,11 @@ class Run {
   static void stream(std::shared_ptr<Run> run, http::Exchange& exchange, std::shared_ptr<StreamFormat> format,
                      int ping_seconds);
 
-  // Likewise, but the stream goes on without the client, and is kept under that name (specs/server.md 12).
-  static void stream_kept(std::shared_ptr<Run> run, http::Exchange& exchange, const Service& service,
-                          const std::string& conversation, std::shared_ptr<StreamFormat> format, int ping_seconds);
+  // Likewise, but the stream goes on without the client, and is kept under that name
+  // (specs/server.md 12).
+  static void stream_kept(std::shared_ptr<Run> run, http::Exchange& exchange,
+                          const Service& service, const std::string& conversation,
+                          std::shared_ptr<StreamFormat> format, int ping_seconds);
 
   // For control from other requests.
   const std::shared_ptr<Channel>& channel() const { return channel_; }

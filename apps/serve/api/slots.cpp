@@ -26,12 +26,16 @@ void list(http::Exchange& exchange, const Service& service) {
     if (slot.used) {
       item["id_task"] = slot.work.task;
       item["n_tokens"] = slot.tokens;
-      const int left = slot.work.max_tokens < 0 ? -1 : slot.work.max_tokens - slot.work.progress.generated;
+      const int left =
+          slot.work.max_tokens < 0 ? -1 : slot.work.max_tokens - slot.work.progress.generated;
       item["n_prompt_tokens"] = slot.work.progress.prompt;
       item["n_prompt_tokens_processed"] = slot.work.progress.processed - slot.work.progress.cached;
       item["n_prompt_tokens_cache"] = slot.work.progress.cached;
       item["params"] = {{"n_predict", slot.work.max_tokens}};
-      item["next_token"] = {{{"has_next_token", slot.busy}, {"has_new_line", slot.work.has_newline}, {"n_remain", left}, {"n_decoded", slot.work.progress.generated}}};
+      item["next_token"] = {{{"has_next_token", slot.busy},
+                             {"has_new_line", slot.work.has_newline},
+                             {"n_remain", left},
+                             {"n_decoded", slot.work.progress.generated}}};
     }
     out.push_back(std::move(item));
   }
@@ -62,7 +66,8 @@ void save(http::Exchange& exchange, const Service& service, int slot) {
   const std::string owner = service.owner_of(exchange.client());
   Result<SlotState> state = service.scheduler().save(slot, owner);
   if (!state) throw ApiError::from(state.status());
-  Result<std::size_t> bytes = write_slot_file(service.options().slot_save_path + '/' + name, service.info(), owner, *state);
+  Result<std::size_t> bytes =
+      write_slot_file(service.options().slot_save_path + '/' + name, service.info(), owner, *state);
   if (!bytes) throw ApiError::from(bytes.status());
   exchange.reply_json({{"id_slot", slot}, {"filename", name}, {"n_saved", state->tokens.size()}, {"n_written", *bytes}, {"timings", {{"save_ms", ms_since(start)}}}});
 }
@@ -71,14 +76,17 @@ void restore(http::Exchange& exchange, const Service& service, int slot) {
   const std::string name = file_name(exchange);
   const std::string owner = service.owner_of(exchange.client());
   const auto start = steady_clock::now();
-  Result<ReadSlot> read = read_slot_file(service.options().slot_save_path + '/' + name, service.info(), owner, service.context());
+  Result<ReadSlot> read = read_slot_file(service.options().slot_save_path + '/' + name,
+                                         service.info(), owner, service.context());
   if (!read) {
-    if (read.status().code() == Code::kInvalidArgument) throw ApiError::invalid(read.status().message());   // another's file
+    if (read.status().code() == Code::kInvalidArgument)
+      throw ApiError::invalid(read.status().message());  // another's file
     if (const Result<int> erased = service.scheduler().erase(slot); !erased) throw ApiError::from(erased.status());
     throw ApiError::invalid(read.status().message());
   }
   const std::size_t tokens = read->state.tokens.size();
-  if (const Status status = service.scheduler().restore(slot, std::move(read->state), owner); !status) {
+  if (const Status status = service.scheduler().restore(slot, std::move(read->state), owner);
+      !status) {
     throw status.code() == Code::kOutOfMemory ? ApiError::from(status) : ApiError::invalid(status.message());
   }
   exchange.reply_json({{"id_slot", slot}, {"filename", name}, {"n_restored", tokens}, {"n_read", read->bytes}, {"timings", {{"restore_ms", ms_since(start)}}}});

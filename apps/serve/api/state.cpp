@@ -64,7 +64,8 @@ void props(http::Exchange& exchange, const Service& service) {
   Json settings = params_to_json(read_params(Fields(nothing), service, LogprobStyle::kCount));
   const Options& options = service.options();
   const text::Vocabulary& vocabulary = service.tokenizer().vocabulary();
-  Json out = {{"default_generation_settings", {{"params", std::move(settings)}, {"n_ctx", service.context()}}},
+  Json out = {{"default_generation_settings",
+               {{"params", std::move(settings)}, {"n_ctx", service.context()}}},
               {"total_slots", service.scheduler().slot_count()},
               {"model_alias", options.aliases.empty() ? std::string() : options.aliases.front()},
               {"model_path", options.engine.path},
@@ -169,7 +170,8 @@ void add_state_routes(http::HttpServer& server, ServiceOf service) {
   server.route("GET", "/lora-adapters", [](http::Exchange& exchange) { exchange.reply_json(Json::array()); });
   server.route("POST", "/lora-adapters", [](http::Exchange& exchange) {
     Result<Json> scales = parse_json(exchange.body());
-    if (!scales || !scales->is_array()) throw ApiError::invalid("the body must be a JSON array of {id, scale}");
+    if (!scales || !scales->is_array())
+      throw ApiError::invalid("the body must be a JSON array of {id, scale}");
     if (!scales->empty()) throw ApiError::invalid("no adapters are loaded");
     exchange.reply_json({{"success", true}});
   });

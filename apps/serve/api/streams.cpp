@@ -20,8 +20,10 @@ void replay(http::Exchange& exchange, const Service& service) {
   const std::uint64_t from = from_text.empty() ? 0 : std::stoull(from_text);
   const auto session = service.sessions().find(exchange.client(), name);
   if (!session) throw ApiError{404, "not_found_error", "there is no stream of this conversation"};
-  if (!session->holds(from)) throw ApiError::invalid("'from': byte " + std::to_string(from) + " is not kept (any more)");
-  exchange.stream([session, from, ping = service.options().ping_seconds](http::EventWriter& writer) { session->follow(from, writer, ping); });
+  if (!session->holds(from))
+    throw ApiError::invalid("'from': byte " + std::to_string(from) + " is not kept (any more)");
+  exchange.stream([session, from, ping = service.options().ping_seconds](
+                      http::EventWriter& writer) { session->follow(from, writer, ping); });
 }
 
 void look_up(http::Exchange& exchange, const Service& service) {
@@ -32,7 +34,10 @@ void look_up(http::Exchange& exchange, const Service& service) {
   const std::vector<std::string> names = *body.strings("conversation_ids");
   for (const std::string& name : names) {
     const auto session = service.sessions().find(exchange.client(), name);
-    if (session) out.push_back({{"conversation_id", name}, {"is_done", session->done()}, {"total_bytes", session->size()}});
+    if (session)
+      out.push_back({{"conversation_id", name},
+                     {"is_done", session->done()},
+                     {"total_bytes", session->size()}});
   }
   exchange.reply_json(out);
 }
@@ -40,12 +45,14 @@ void look_up(http::Exchange& exchange, const Service& service) {
 }  // namespace
 
 void add_stream_routes(http::HttpServer& server, ServiceOf service) {
-  server.route("GET", "/v1/stream", [service](http::Exchange& exchange) { replay(exchange, service()); });
+  server.route("GET", "/v1/stream",
+               [service](http::Exchange& exchange) { replay(exchange, service()); });
   server.route("DELETE", "/v1/stream", [service](http::Exchange& exchange) {
     service().sessions().remove(exchange.client(), conversation_of(exchange));
     exchange.reply_json({{"success", true}});
   });
-  server.route("POST", "/v1/streams/lookup", [service](http::Exchange& exchange) { look_up(exchange, service()); });
+  server.route("POST", "/v1/streams/lookup",
+               [service](http::Exchange& exchange) { look_up(exchange, service()); });
 }
 
 }  // namespace veloce::serve

@@ -51,15 +51,19 @@ std::string mark_term(const std::string& text, const ControlToken& control) {
     if (!plain.empty()) out += (out.empty() ? "" : " ") + literal(std::exchange(plain, {}));
   };
   for (std::size_t at = 0; at < text.size();) {
-    std::size_t end = text[at] == '<' || text[at] == '[' ? text.find_first_of(">]", at) : std::string::npos;
+    std::size_t end =
+        text[at] == '<' || text[at] == '[' ? text.find_first_of(">]", at) : std::string::npos;
     std::optional<std::int32_t> id;
-    while (end < text.size() && end - at < kLongestToken && !(id = control(text.substr(at, end + 1 - at)))) end = text.find_first_of(">]", end + 1);
+    while (end < text.size() && end - at < kLongestToken &&
+           !(id = control(text.substr(at, end + 1 - at))))
+      end = text.find_first_of(">]", end + 1);
     if (!id) {
       plain += text[at++];
       continue;
     }
     flush();
-    out += (out.empty() ? "(" : " (") + literal(text.substr(at, end + 1 - at)) + " | <[" + std::to_string(*id) + "]>)";
+    out += (out.empty() ? "(" : " (") + literal(text.substr(at, end + 1 - at)) + " | <[" +
+           std::to_string(*id) + "]>)";
     at = end + 1;
   }
   flush();
@@ -79,21 +83,25 @@ class CallGrammar {
     }
     rules_ += "call ::= " + names + '\n';
     if (format_.style == text::CallStyle::kChannels) {
-      // The recipient may stand before or after the channel's name. The token that ends a call ends the answer.
-      rules_ += "answer-root ::= (\" to=functions.\" | " + mark("<|channel|>") + " \"commentary to=functions.\") call\n";
+      // The recipient may stand before or after the channel's name. The token that ends a call ends
+      // the answer.
+      rules_ += "answer-root ::= (\" to=functions.\" | " + mark("<|channel|>") +
+                " \"commentary to=functions.\") call\n";
       return {};
     }
     const std::size_t repeat = std::min(format_.repeat, format_.opening.size());
     const std::string first = marks(0, repeat), again = marks(repeat, format_.opening.size());
     std::string closing, closing_each;
     for (std::size_t i = 0; i < format_.closing.size(); ++i)
-      (i < format_.closing_each && !format_.json_list ? closing_each : closing) += " call-space " + mark(format_.closing[i]);
+      (i < format_.closing_each && !format_.json_list ? closing_each : closing) +=
+          " call-space " + mark(format_.closing[i]);
     if (format_.json_list) {
       const std::string more = parallel ? " (call-space \",\" call-space call)*" : "";
       rules_ += "answer-root ::= call-space " + marks(0, format_.opening.size()) + "\"[\" call-space call" + more + " call-space \"]\"" + closing + '\n';
     } else {
       const std::string one = again + "call" + closing_each;
-      rules_ += "answer-root ::= call-space " + first + one + (parallel ? " (call-space " + one + ")*" : "") + closing + '\n';
+      rules_ += "answer-root ::= call-space " + first + one +
+                (parallel ? " (call-space " + one + ")*" : "") + closing + '\n';
     }
     rules_ += kSpace;
     return {};
@@ -128,8 +136,9 @@ class CallGrammar {
     Result<std::string> arguments = schema_rule(parameters, "args-" + std::to_string(number), strict, name, true);
     if (!arguments) return arguments.status();
     if (format_.style == text::CallStyle::kChannels) {
-      rules_ += rule + " ::= " + literal(name) + " (" + mark("<|channel|>") + " \"commentary\")? (\" \"? " + mark("<|constrain|>") +
-                " \"json\" | \" json\")? " + mark("<|message|>") + ' ' + *arguments + '\n';
+      rules_ += rule + " ::= " + literal(name) + " (" + mark("<|channel|>") +
+                " \"commentary\")? (\" \"? " + mark("<|constrain|>") + " \"json\" | \" json\")? " +
+                mark("<|message|>") + ' ' + *arguments + '\n';
       return {};
     }
     if (format_.style == text::CallStyle::kNameJson) {
@@ -147,7 +156,8 @@ class CallGrammar {
     return {};
   }
 
-  // Text up to and with the first mark that ends it, as it is read (a newline before it is the reader's business): the states of a search for the mark, as rules.
+  // Text up to and with the first mark that ends it, as it is read (a newline before it is the
+  // reader's business): the states of a search for the mark, as rules.
   std::string text_until(const std::string& end, const std::string& rule) {
     const std::vector<std::string> mark = characters_of(end);
     const std::set<std::string> letters(mark.begin(), mark.end());
@@ -179,7 +189,8 @@ class CallGrammar {
       const std::string pad = format_.value_padded ? "\"\\n\" " : "";
       const std::string kind = format_.text_kind.empty() ? "" : mark(format_.text_kind) + ' ';
       const std::string text = text_until(format_.value_end, "free-text");
-      rules_ += "free-argument ::= call-space " + mark(format_.key_start) + " [^<>=\"\\x00-\\x20]{1,64} " + key_end + kind + pad + text + '\n';
+      rules_ += "free-argument ::= call-space " + mark(format_.key_start) +
+                " [^<>=\"\\x00-\\x20]{1,64} " + key_end + kind + pad + text + '\n';
     }
     rules_ += rule + " ::= " + head + " free-argument{0,64}\n";
   }
@@ -187,10 +198,12 @@ class CallGrammar {
   // Keywords on the arguments as a whole that between tags cannot be held to.
   static Status check_tagged(const Json& parameters, const std::string& tool) {
     for (const auto& [key, value] : parameters.items()) {
-      static const std::set<std::string> kKnown = {"type", "properties", "required", "additionalProperties", "$defs", "definitions",
-                                                   "unevaluatedProperties"};
+      static const std::set<std::string> kKnown = {
+          "type",        "properties",           "required", "additionalProperties", "$defs",
+          "definitions", "unevaluatedProperties"};
       if (kKnown.count(key) || text::schema::is_annotation(key)) continue;
-      return {Code::kUnsupported, "tool '" + tool + "': schema: #: '" + key + "' isn't supported in this model's notation of calls"};
+      return {Code::kUnsupported, "tool '" + tool + "': schema: #: '" + key +
+                                      "' isn't supported in this model's notation of calls"};
     }
     return {};
   }
@@ -211,14 +224,17 @@ class CallGrammar {
     const Status enforceable = check_tagged(parameters, name);
     if (!enforceable && strict) return enforceable;
     const Json properties = parameters.value("properties", Json::object());
-    const bool closed = parameters.contains("properties") || parameters.value("additionalProperties", Json()) == false;
-    if (!enforceable || !closed || !properties.is_object()) return add_free_arguments(head, rule), Status();
+    const bool closed = parameters.contains("properties") ||
+                        parameters.value("additionalProperties", Json()) == false;
+    if (!enforceable || !closed || !properties.is_object())
+      return add_free_arguments(head, rule), Status();
     const Json required = parameters.value("required", Json::array());
     std::string line;
     int index = 0;
     for (const auto& [key, schema] : properties.items()) {
       const std::string argument = "arg-" + std::to_string(number) + '-' + std::to_string(index++);
-      Result<std::string> value = tagged_value(with_definitions(schema, parameters), argument, strict, name);
+      Result<std::string> value =
+          tagged_value(with_definitions(schema, parameters), argument, strict, name);
       if (!value) return value.status();
       std::string key_end;
       for (const std::string& text : format_.key_end) key_end += "call-space " + mark(text) + ' ';
@@ -231,31 +247,44 @@ class CallGrammar {
   }
 
   // A text as it stands, under what its schema says of it, up to the mark that ends it.
-  Result<std::string> plain_text(const Json& schema, const std::string& end, const std::string& argument, const std::string& tool) {
+  Result<std::string> plain_text(const Json& schema, const std::string& end,
+                                 const std::string& argument, const std::string& tool) {
     const auto refuse = [&](const std::string& key, const std::string& why) {
       return Status(Code::kUnsupported, "tool '" + tool + "': schema: '" + key + "' " + why);
     };
     const Json pattern = schema.value("pattern", Json()), format = schema.value("format", Json());
     const bool lengths = schema.contains("minLength") || schema.contains("maxLength");
-    if (pattern.is_null() && format.is_null() && !lengths) return text_until(format_.value_end, argument + "-text");
+    if (pattern.is_null() && format.is_null() && !lengths)
+      return text_until(format_.value_end, argument + "-text");
     std::string body;
     if (pattern.is_string()) {
-      auto translated = text::schema::PatternTranslator(pattern.get_ref<const std::string&>(), false).run();
-      if (!translated) return refuse("pattern", "can't be enforced: " + translated.status().message());
-      if (lengths || !format.is_null()) return refuse("pattern", "beside lengths or a format isn't supported in this model's notation of calls");
+      auto translated =
+          text::schema::PatternTranslator(pattern.get_ref<const std::string&>(), false).run();
+      if (!translated)
+        return refuse("pattern", "can't be enforced: " + translated.status().message());
+      if (lengths || !format.is_null())
+        return refuse(
+            "pattern",
+            "beside lengths or a format isn't supported in this model's notation of calls");
       body = '(' + translated->gbnf + ')';
     } else if (format.is_string()) {
       const std::string gbnf = text::schema::format_gbnf(format.get_ref<const std::string&>());
       if (gbnf.empty()) return refuse("format", dump_json(format) + " isn't supported");
-      if (lengths) return refuse("format", "beside lengths isn't supported in this model's notation of calls");
+      if (lengths)
+        return refuse("format", "beside lengths isn't supported in this model's notation of calls");
       body = '(' + gbnf + ')';
     } else {
       constexpr std::uint64_t kMost = 2000;
       const auto count = [&](const char* key) { return schema.value(key, Json()); };
       for (const char* key : {"minLength", "maxLength"})
-        if (const Json n = count(key); !n.is_null() && (!n.is_number_unsigned() || n.get<std::uint64_t>() > kMost)) return refuse(key, "must be a whole number of at most 2000 here");
-      body = "[^<]{" + std::to_string(schema.value("minLength", std::uint64_t{0})) + ',' +
-             (schema.contains("maxLength") ? std::to_string(schema["maxLength"].get<std::uint64_t>()) : "") + '}';
+        if (const Json n = count(key);
+            !n.is_null() && (!n.is_number_unsigned() || n.get<std::uint64_t>() > kMost))
+          return refuse(key, "must be a whole number of at most 2000 here");
+      body =
+          "[^<]{" + std::to_string(schema.value("minLength", std::uint64_t{0})) + ',' +
+          (schema.contains("maxLength") ? std::to_string(schema["maxLength"].get<std::uint64_t>())
+                                        : "") +
+          '}';
     }
     const std::string newline = end.starts_with('\n') ? "\"\\n\" " : "";
     return body + ' ' + newline + mark(end.starts_with('\n') ? end.substr(1) : end);
@@ -264,8 +293,10 @@ class CallGrammar {
   // A value with its announcement and the mark behind it. Texts stand as they are, other values as JSON.
   Result<std::string> tagged_value(const Json& schema, const std::string& argument, bool strict, const std::string& tool) {
     const bool is_text = schema.is_object() && schema.value("type", Json()) == "string" && !schema.contains("enum") && !schema.contains("const");
-    const bool choice = schema.is_object() && schema.contains("enum") && schema["enum"].is_array() && !schema["enum"].empty() &&
-                        std::all_of(schema["enum"].begin(), schema["enum"].end(), [](const Json& v) { return v.is_string(); });
+    const bool choice = schema.is_object() && schema.contains("enum") &&
+                        schema["enum"].is_array() && !schema["enum"].empty() &&
+                        std::all_of(schema["enum"].begin(), schema["enum"].end(),
+                                    [](const Json& v) { return v.is_string(); });
     const std::string pad = format_.value_padded ? "\"\\n\" " : "";
     std::string kind = is_text || choice ? format_.text_kind : format_.other_kind;
     if (!kind.empty()) kind = mark(kind) + ' ';
@@ -283,7 +314,8 @@ class CallGrammar {
     Result<std::string> value = schema_rule(schema, argument + "-json", strict, tool, false);
     if (!value) return value;
     // Some templates print booleans as Python does, and models write what they have seen.
-    const bool truth = schema.is_object() && schema.value("type", Json()) == "boolean" && !schema.contains("enum") && !schema.contains("const");
+    const bool truth = schema.is_object() && schema.value("type", Json()) == "boolean" &&
+                       !schema.contains("enum") && !schema.contains("const");
     const std::string either = truth ? '(' + *value + " | \"True\" | \"False\")" : *value;
     return kind + pad + either + " call-space " + mark(format_.value_end);
   }
@@ -292,7 +324,7 @@ class CallGrammar {
   const ControlToken& control_;
   text::SchemaGrammar schemas_{{.prefix = "any-"}};
   std::string rules_;
-  bool free_ = false;   // free-argument is there
+  bool free_ = false;  // free-argument is there
 };
 
 }  // namespace
@@ -317,9 +349,11 @@ Result<ToolGrammar> tool_grammar(const text::ChatFormat& format, const Json& too
   return out;
 }
 
-std::string with_root(const std::string& rules, const text::ChatFormat& format, RootOf kind, const ControlToken& control) {
+std::string with_root(const std::string& rules, const text::ChatFormat& format, RootOf kind,
+                      const ControlToken& control) {
   std::string root = "root ::= ";
-  if (kind.may_think && !format.reasoning_start.empty()) root += '(' + mark_term(format.reasoning_start, control) + ")? [ \\t\\n]{0,8} ";
+  if (kind.may_think && !format.reasoning_start.empty())
+    root += '(' + mark_term(format.reasoning_start, control) + ")? [ \\t\\n]{0,8} ";
   if (format.style == text::CallStyle::kChannels) {
     root += '(' + mark_term(format.message_start, control) + ")? ";
     if (kind.content) root += mark_term(format.content_start, control) + ' ';

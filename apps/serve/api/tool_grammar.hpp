@@ -32,11 +32,12 @@ Result<ToolGrammar> tool_grammar(const text::ChatFormat& format, const Json& too
                                  const ControlToken& control);
 
 struct RootOf {
-  bool may_think = false;   // a thought may come first, during which the grammar rests
-  bool content = false;     // the answer is content, not calls
+  bool may_think = false;  // a thought may come first, during which the grammar rests
+  bool content = false;    // the answer is content, not calls
 };
 
 // The rules with a root: `answer-root`, and what a model writes in front of it.
-std::string with_root(const std::string& rules, const text::ChatFormat& format, RootOf kind, const ControlToken& control);
+std::string with_root(const std::string& rules, const text::ChatFormat& format, RootOf kind,
+                      const ControlToken& control);
 
 }  // namespace veloce::serve

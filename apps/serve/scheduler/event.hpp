@@ -27,14 +27,14 @@ struct Progress {
   int cached = 0;             // of those, taken over from the cache
   int processed = 0;          // of those, done (cached ones included)
   int generated = 0;
-  int reasoning = 0;          // of those, tokens of thoughts
+  int reasoning = 0;  // of those, tokens of thoughts
   double prompt_ms = 0;
   double generation_ms = 0;
 };
 
 // A request in a slot, as /slots tells of it.
 struct SlotWork {
-  std::uint64_t task = 0;     // its number
+  std::uint64_t task = 0;  // its number
   bool generating = false;
   Progress progress;
   int max_tokens = -1;

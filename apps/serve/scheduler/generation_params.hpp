@@ -34,8 +34,9 @@ struct ReasoningSettings {
 struct GenerationParams {
   int max_tokens = -1;                // -1: until the end of the text or of the context; 0: only read the prompt
   std::vector<std::string> stops;
-  int keep = 0, discard = 0;          // when the context is shifted: tokens at its start that stay, -1: the prompt; that go, 0: half
-  bool verbose = false;               // OpenAI routes: the native answer as well, as "__verbose"
+  int keep = 0, discard = 0;  // when the context is shifted: tokens at its start that stay, -1: the
+                              // prompt; that go, 0: half
+  bool verbose = false;       // OpenAI routes: the native answer as well, as "__verbose"
   bool cache_prompt = true;
   int slot = -1;                      // a certain one, or any
   bool return_tokens = false;

@@ -43,7 +43,8 @@ bool ReasoningBudget::look_for_start(std::string_view text, bool bound) {
   }
   searched_ = at + settings_.start.size();
   const std::string_view before = text.substr(from_, at - from_);
-  if (bound && before.find_first_not_of(" \t\r\n") != std::string_view::npos) return true;   // a quotation
+  if (bound && before.find_first_not_of(" \t\r\n") != std::string_view::npos)
+    return true;  // a quotation
   enter();
   return true;
 }
@@ -69,12 +70,15 @@ void ReasoningBudget::accept(std::string_view text, bool bound) {
   const bool was_inside = inside();
   bool thought = was_inside;
   // A piece of text may hold several tags.
-  while (state_ != State::kForcing && (inside() ? look_for_end(text) : look_for_start(text, bound))) thought = thought || inside();
+  while (state_ != State::kForcing && (inside() ? look_for_end(text) : look_for_start(text, bound)))
+    thought = thought || inside();
   tokens_ += thought;
   if (!was_inside || state_ != State::kCounting) return;
   if (limited_ && left_ > 0) --left_;
   // Not in the middle of a character or of the tag.
-  if (limited_ && left_ == 0 && searched_ == text.size() && complete_utf8_prefix(text) == text.size()) force();
+  if (limited_ && left_ == 0 && searched_ == text.size() &&
+      complete_utf8_prefix(text) == text.size())
+    force();
 }
 
 }  // namespace veloce::serve

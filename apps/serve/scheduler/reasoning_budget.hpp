@@ -1,6 +1,7 @@
-// Follows the thinking block of an answer: counts its tokens and, when its budget is used up, dictates the tokens that
-// end it. A state machine over the answer's text, as the reader of the answer sees it: models without tokens of their
-// own for the tags spell them in many ways (specs/server.md 4.7).
+// Follows the thinking block of an answer: counts its tokens and, when its budget is used up,
+// dictates the tokens that end it. A state machine over the answer's text, as the reader of the
+// answer sees it: models without tokens of their own for the tags spell them in many ways
+// (specs/server.md 4.7).
 #pragma once
 
 #include <cstddef>
@@ -27,8 +28,9 @@ class ReasoningBudget {
     return settings_.forced[forced_];
   }
 
-  // Moves on by a token. `text`: the answer so far, this token included. `bound`: a grammar holds outside of thoughts;
-  // then a block only begins where nothing but blanks was said since the last, so that quoted tags don't lift it.
+  // Moves on by a token. `text`: the answer so far, this token included. `bound`: a grammar holds
+  // outside of thoughts; then a block only begins where nothing but blanks was said since the last,
+  // so that quoted tags don't lift it.
   void accept(std::string_view text, bool bound);
 
   // Ends the block as if the budget were used up; nothing happens outside of one.
@@ -36,8 +38,8 @@ class ReasoningBudget {
     if (state_ == State::kCounting) force();
   }
 
-  int tokens() const { return tokens_; }             // of thoughts, tags included
-  std::size_t outside_from() const { return from_; } // where in the text the last block ended
+  int tokens() const { return tokens_; }              // of thoughts, tags included
+  std::size_t outside_from() const { return from_; }  // where in the text the last block ended
 
  private:
   enum class State { kOutside, kCounting, kForcing };
@@ -52,7 +54,7 @@ class ReasoningBudget {
   int left_ = 0, tokens_ = 0;
   bool limited_ = false;
   std::size_t forced_ = 0;
-  std::size_t searched_ = 0;   // no tag begins before that in the text
+  std::size_t searched_ = 0;  // no tag begins before that in the text
   std::size_t from_ = 0;
 };
 

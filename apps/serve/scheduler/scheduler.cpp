@@ -17,7 +17,8 @@ double ms_between(Clock::time_point from, Clock::time_point to) {
   return duration<double, std::milli>(to - from).count();
 }
 
-// Tokens at the start of the prompt that the slot holds; another owner's are none of the request's business.
+// Tokens at the start of the prompt that the slot holds; another owner's are none of the request's
+// business.
 int common_prefix(const Slot& slot, const GenerationRequest& request) {
   const auto &a = slot.tokens, &b = request.prompt;
   if (slot.owner != request.owner) return 0;
@@ -118,7 +119,9 @@ Result<T> Scheduler::on_idle_slot(int slot, std::function<Result<T>(Slot&)> act)
 
 Result<SlotState> Scheduler::save(int slot, const std::string& owner) {
   return on_idle_slot<SlotState>(slot, [&](Slot& s) -> Result<SlotState> {
-    if (s.owner != owner && !s.tokens.empty()) return Status(Code::kInvalidArgument, "slot " + std::to_string(s.id) + " holds another user's text");
+    if (s.owner != owner && !s.tokens.empty())
+      return Status(Code::kInvalidArgument,
+                    "slot " + std::to_string(s.id) + " holds another user's text");
     Result<std::vector<std::byte>> bytes = engine_.serialize(s.id);
     if (!bytes) return bytes.status();
     return SlotState{s.tokens, *std::move(bytes)};
@@ -476,18 +479,21 @@ void Scheduler::sample(Slot& slot, int index) {
   task.channel->push(std::move(event));
 }
 
-// Forgets the middle of what the slot holds. What stays behind it has other positions then and is read anew, as a prompt
-// is: exact, where moving the state would not be, and possible for every kind of model.
+// Forgets the middle of what the slot holds. What stays behind it has other positions then and is
+// read anew, as a prompt is: exact, where moving the state would not be, and possible for every
+// kind of model.
 void Scheduler::shift(Slot& slot) {
   Task& task = *slot.task;
   const GenerationParams& params = task.request.params;
   const int size = static_cast<int>(slot.tokens.size());
   const int bos = tokenizer_.vocabulary().add_bos() ? 1 : 0;
-  const int keep = std::min(params.keep < 0 ? task.prompt : params.keep + bos, engine_.context() - 4);
+  const int keep =
+      std::min(params.keep < 0 ? task.prompt : params.keep + bos, engine_.context() - 4);
   const int left = std::max(1, size - keep);
   const int discard = std::clamp(params.discard > 0 ? params.discard : left / 2, 1, left);
   std::vector<std::int32_t> tokens(slot.tokens.begin(), slot.tokens.begin() + std::min(keep, size));
-  tokens.insert(tokens.end(), slot.tokens.begin() + std::min(size, keep + discard), slot.tokens.end());
+  tokens.insert(tokens.end(), slot.tokens.begin() + std::min(size, keep + discard),
+                slot.tokens.end());
   tokens.push_back(task.next);
   int held = std::min(keep, size);
   if (!engine_.truncate(slot.id, held).ok()) {
@@ -495,7 +501,8 @@ void Scheduler::shift(Slot& slot) {
     [[maybe_unused]] const Status cleared = engine_.truncate(slot.id, 0);
   }
   slot.tokens.resize(static_cast<std::size_t>(held));
-  log::write(log::Level::kDebug, task.request.id, "shifted", {{"slot", slot.id}, {"kept", keep}, {"discarded", discard}});
+  log::write(log::Level::kDebug, task.request.id, "shifted",
+             {{"slot", slot.id}, {"kept", keep}, {"discarded", discard}});
   task.request.prompt = std::move(tokens);
   task.processed = held;
   task.shifted = true;

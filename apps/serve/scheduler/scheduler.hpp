@@ -42,7 +42,7 @@ struct SlotInfo {
   int id = 0;
   bool busy = false, used = false;
   int context = 0, tokens = 0;
-  SlotWork work;                  // under way, or the last
+  SlotWork work;  // under way, or the last
 };
 
 struct Metrics {

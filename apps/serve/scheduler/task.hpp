@@ -30,7 +30,7 @@ struct Task {
   // Since it runs:
   std::unique_ptr<Generation> generation;
   Clock::time_point started, prompt_end;
-  int prompt = 0;                  // its tokens; request.prompt is another after a shift
+  int prompt = 0;  // its tokens; request.prompt is another after a shift
   bool shifted = false;
   int cached = 0;                  // prompt tokens taken over from the cache
   int processed = 0;               // prompt tokens done, cached ones included

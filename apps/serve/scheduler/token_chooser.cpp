@@ -51,7 +51,9 @@ void TokenChooser::resume_grammar(std::string_view text) {
   const std::string_view rest = text.substr(budget_.outside_from());
   if (rest.find_first_not_of(" \t\r\n") == std::string_view::npos) return;
   const Status status = grammar_->accept_text(rest);
-  if (!status) grammar_lost_ = Status(Code::kInternal, "the answer left its grammar with the end of its thoughts");
+  if (!status)
+    grammar_lost_ =
+        Status(Code::kInternal, "the answer left its grammar with the end of its thoughts");
 }
 
 void TokenChooser::look_for_trigger(std::string_view text) {

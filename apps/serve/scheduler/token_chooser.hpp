@@ -43,7 +43,8 @@ class TokenChooser {
   sample::Sampler sampler_;
   ReasoningBudget budget_;
   std::optional<text::GrammarState> grammar_;
-  Status grammar_lost_;            // the model wrote on in the token that ended its thinking, what it must not
+  Status
+      grammar_lost_;  // the model wrote on in the token that ended its thinking, what it must not
   bool waiting_for_trigger_ = false;
   std::size_t search_from_ = 0;    // where a lazy grammar looks for its trigger: behind the thinking
 };

@@ -244,7 +244,8 @@ class ChatParser {
       }
     };
     find_first();
-    if (best != std::string_view::npos && which < first_call && !detail::trimmed(rest().substr(0, best)).empty()) {
+    if (best != std::string_view::npos && which < first_call &&
+        !detail::trimmed(rest().substr(0, best)).empty()) {
       // Thoughts only come first; a call may still follow.
       marks.erase(marks.begin(), marks.begin() + std::ptrdiff_t(first_call));
       first_call = 0;
@@ -546,9 +547,11 @@ class ChatParser {
   bool tagged() {
     if (type_ == "string") {
       const std::size_t end = rest().find(format_.value_end);
-      return tagged_text(end, end != std::string_view::npos ? end : rest().size() - held({format_.value_end}));
+      return tagged_text(
+          end, end != std::string_view::npos ? end : rest().size() - held({format_.value_end}));
     }
-    // A mark within a string of the JSON value is that string's; where the string never ends, it was the mark.
+    // A mark within a string of the JSON value is that string's; where the string never ends, it
+    // was the mark.
     constexpr std::size_t kNone = std::string_view::npos;
     std::size_t end = rest().find(format_.value_end, scanned_);
     while (end != kNone && ends_in_string(end)) {
@@ -573,9 +576,12 @@ class ChatParser {
     for (; scanned_ < to; ++scanned_) {
       const char c = text[scanned_];
       if (!in_json_ && !detail::is_blank(c)) in_json_ = c == '{' || c == '[' || c == '"' ? 1 : -1;
-      if (escaped_) escaped_ = false;
-      else if (c == '\\') escaped_ = in_string_;
-      else if (c == '"') in_string_ = !in_string_;
+      if (escaped_)
+        escaped_ = false;
+      else if (c == '\\')
+        escaped_ = in_string_;
+      else if (c == '"')
+        in_string_ = !in_string_;
     }
     return in_string_ && in_json_ == 1;
   }
@@ -724,8 +730,8 @@ class ChatParser {
   detail::JsonScan scan_;
   std::string key_, member_text_, type_;
   bool quote_open_ = false;
-  std::size_t scanned_ = 0, first_mark_ = std::string_view::npos;   // of a JSON value between tags
-  int in_json_ = 0;                                                 // 1: it is a list, an object or a string
+  std::size_t scanned_ = 0, first_mark_ = std::string_view::npos;  // of a JSON value between tags
+  int in_json_ = 0;  // 1: it is a list, an object or a string
   bool in_string_ = false, escaped_ = false;
   Route route_ = Route::kContent;
 };

@@ -279,13 +279,15 @@ class FormatProbe {
       ++same;
     out_.repeat = out_.opening.size() - same;
     out_.closing = marks_of(after);
-    out_.closing_each = between.empty() ? out_.closing.size() : common_marks(out_.closing, middle, middle.size() - same);
+    out_.closing_each = between.empty() ? out_.closing.size()
+                                        : common_marks(out_.closing, middle, middle.size() - same);
     for (std::size_t i = 0; i + same < middle.size(); ++i)
       if (std::find(out_.closing.begin(), out_.closing.end(), middle[i]) == out_.closing.end())
         out_.closing.push_back(middle[i]);
   }
 
-  static std::size_t common_marks(const std::vector<std::string>& a, const std::vector<std::string>& b, std::size_t most) {
+  static std::size_t common_marks(const std::vector<std::string>& a,
+                                  const std::vector<std::string>& b, std::size_t most) {
     std::size_t n = 0;
     while (n < a.size() && n < most && a[n] == b[n]) ++n;
     return n;
@@ -391,7 +393,8 @@ class FormatProbe {
       out_.opening = {open};
       if (*close != '\0') out_.closing = {close};
       out_.closing_each = out_.closing.size();
-      out_.json_list = out_.closing.empty();  // a list between no marks but one; else each call between its own
+      out_.json_list =
+          out_.closing.empty();  // a list between no marks but one; else each call between its own
       return;
     }
   }

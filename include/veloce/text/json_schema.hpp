@@ -13,8 +13,9 @@
 // email, hostname, ipv4, ipv6, uri, byte; int8–uint64 of integers), minimum, maximum and their
 // exclusive forms (exact, of numbers too: those are then written without exponent), multipleOf
 // (whole up to 100, or 0.1, 0.01, …; alone), $ref within the document (recursive too), allOf,
-// anyOf, oneOf (branches that exclude each other by type, by values, by numbers or lengths apart, by a
-// property that one must have and the other can't, or by a property whose values do; also a list of
+// anyOf, oneOf (branches that exclude each other by type, by values, by numbers or lengths apart,
+// by a property that one must have and the other can't, or by a property whose values do; also a
+// list of
 // {"required": [name]}: exactly one of them), and combinations of these. Refused, with the path and
 // the keyword: everything else that would narrow what is valid (other oneOfs, not, if/then/else,
 // contains, uniqueItems,

@@ -128,7 +128,8 @@ class SchemaCompiler {
     for (const char* key : {"$ref", "allOf", "anyOf", "oneOf"})
       combinators += member(schema, key) != nullptr;
     if (combinators == 0) return flat(schema, path);
-    if (combinators == 1 && !has_own_keywords(schema) && !SchemaMerger::is_exclusive_choice(schema)) {
+    if (combinators == 1 && !has_own_keywords(schema) &&
+        !SchemaMerger::is_exclusive_choice(schema)) {
       if (const Json* ref = member(schema, "$ref")) return reference(*ref, path);
       for (const char* key : {"anyOf", "oneOf"}) {
         const Json* list = member(schema, key);

@@ -1,5 +1,6 @@
-// Whether two schemas can accept the same document: `oneOf` is enforceable by a grammar exactly where its branches
-// exclude each other. The test is sound and not complete: "no" means that it was not proven.
+// Whether two schemas can accept the same document: `oneOf` is enforceable by a grammar exactly
+// where its branches exclude each other. The test is sound and not complete: "no" means that it was
+// not proven.
 #pragma once
 
 #include <algorithm>
@@ -20,12 +21,15 @@ namespace veloce::text::schema {
 class DisjointTest {
  public:
   using Json = nlohmann::ordered_json;
-  // The alternatives of a schema, none with combinators at its top; nothing where they can't be had.
+  // The alternatives of a schema, none with combinators at its top; nothing where they can't be
+  // had.
   using Expand = std::function<std::optional<std::vector<Json>>(const Json&)>;
 
-  DisjointTest(Expand expand, std::size_t most_work) : expand_(std::move(expand)), left_(most_work) {}
+  DisjointTest(Expand expand, std::size_t most_work)
+      : expand_(std::move(expand)), left_(most_work) {}
 
-  // True if no text written for `a` is valid under `b`, nor the other way round. Both without combinators at their top.
+  // True if no text written for `a` is valid under `b`, nor the other way round. Both without
+  // combinators at their top.
   bool disjoint(const Json& a, const Json& b, int depth = 0) {
     constexpr int kDeepest = 8;
     if (depth > kDeepest || left_ == 0) return false;
@@ -34,7 +38,16 @@ class DisjointTest {
   }
 
  private:
-  enum Type : unsigned { kNull = 1, kBoolean = 2, kObject = 4, kArray = 8, kString = 16, kInteger = 32, kFraction = 64, kAll = 127 };
+  enum Type : unsigned {
+    kNull = 1,
+    kBoolean = 2,
+    kObject = 4,
+    kArray = 8,
+    kString = 16,
+    kInteger = 32,
+    kFraction = 64,
+    kAll = 127
+  };
 
   static const Json* find(const Json& object, std::string_view key) {
     const auto it = object.find(key);
@@ -43,12 +56,25 @@ class DisjointTest {
   static unsigned named(const Json& name) {
     if (!name.is_string()) return kAll;
     const std::string& n = name.get_ref<const std::string&>();
-    return n == "null" ? kNull : n == "boolean" ? kBoolean : n == "object" ? kObject : n == "array" ? kArray : n == "string" ? kString
-           : n == "integer" ? kInteger : n == "number" ? kInteger | kFraction : static_cast<unsigned>(kAll);
+    return n == "null"      ? kNull
+           : n == "boolean" ? kBoolean
+           : n == "object"  ? kObject
+           : n == "array"   ? kArray
+           : n == "string"  ? kString
+           : n == "integer" ? kInteger
+           : n == "number"  ? kInteger | kFraction
+                            : static_cast<unsigned>(kAll);
   }
   static unsigned type_of(const Json& value) {
-    if (value.is_number()) return value.is_number_float() && std::floor(value.get<double>()) != value.get<double>() ? kFraction : kInteger;
-    return value.is_null() ? kNull : value.is_boolean() ? kBoolean : value.is_object() ? kObject : value.is_array() ? kArray : kString;
+    if (value.is_number())
+      return value.is_number_float() && std::floor(value.get<double>()) != value.get<double>()
+                 ? kFraction
+                 : kInteger;
+    return value.is_null()      ? kNull
+           : value.is_boolean() ? kBoolean
+           : value.is_object()  ? kObject
+           : value.is_array()   ? kArray
+                                : kString;
   }
   // Types that the standard lets the schema accept.
   static unsigned types(const Json& s) {
@@ -81,7 +107,8 @@ class DisjointTest {
     }
     if (type != kObject) return false;
     const Json* required = find(s, "required");
-    return required && required->is_array() && std::any_of(required->begin(), required->end(), [&](const Json& name) {
+    return required && required->is_array() &&
+           std::any_of(required->begin(), required->end(), [&](const Json& name) {
              return name.is_string() && !value.contains(name.get<std::string>());
            });
   }
@@ -90,7 +117,8 @@ class DisjointTest {
     return value && value->is_number() ? value->get<double>() : otherwise;
   }
   static bool outside(const Json& s, double v) {
-    return v < limit(s, "minimum", v) || v > limit(s, "maximum", v) || v <= limit(s, "exclusiveMinimum", std::nextafter(v, -INFINITY)) ||
+    return v < limit(s, "minimum", v) || v > limit(s, "maximum", v) ||
+           v <= limit(s, "exclusiveMinimum", std::nextafter(v, -INFINITY)) ||
            v >= limit(s, "exclusiveMaximum", std::nextafter(v, INFINITY));
   }
   // All that `low_of` accepts of a type lies above what the other accepts. Whole counts.
@@ -99,19 +127,26 @@ class DisjointTest {
   }
   static bool numbers_apart(const Json& a, const Json& b) {
     const auto over = [](const Json& low_of, const Json& high_of) {
-      const double low = limit(low_of, "minimum", -INFINITY), open_low = limit(low_of, "exclusiveMinimum", -INFINITY);
-      const double high = limit(high_of, "maximum", INFINITY), open_high = limit(high_of, "exclusiveMaximum", INFINITY);
+      const double low = limit(low_of, "minimum", -INFINITY),
+                   open_low = limit(low_of, "exclusiveMinimum", -INFINITY);
+      const double high = limit(high_of, "maximum", INFINITY),
+                   open_high = limit(high_of, "exclusiveMaximum", INFINITY);
       return low > high || low >= open_high || open_low >= high || open_low >= open_high;
     };
     return over(a, b) || over(b, a);
   }
 
-  // Does `judge` refuse every text that is written for `written`? A text is written with the types that keywords speak
-  // of where no type is given, and without properties that nobody named; the judge reads as the standard has it.
+  // Does `judge` refuse every text that is written for `written`? A text is written with the types
+  // that keywords speak of where no type is given, and without properties that nobody named; the
+  // judge reads as the standard has it.
   bool refuses(const Json& judge, const Json& written, int depth) {
     const auto own = values(written), other = values(judge);
-    if (own) return std::all_of(own->begin(), own->end(), [&](const Json& v) { return refuses_value(judge, v); });
-    if (other) return std::all_of(other->begin(), other->end(), [&](const Json& v) { return refuses_value(written, v); });
+    if (own)
+      return std::all_of(own->begin(), own->end(),
+                         [&](const Json& v) { return refuses_value(judge, v); });
+    if (other)
+      return std::all_of(other->begin(), other->end(),
+                         [&](const Json& v) { return refuses_value(written, v); });
     const unsigned common = types(written) & types(judge);
     for (unsigned type = 1; type <= kFraction; type <<= 1)
       if ((common & type) != 0 && !apart(type, judge, written, depth)) return false;
@@ -122,14 +157,22 @@ class DisjointTest {
     const bool typed = find(written, "type") != nullptr;
     switch (type) {
       case kInteger:
-      case kFraction: return (!typed && !speaks(written, kNumberWords)) ? anything_said(written) : numbers_apart(judge, written);
+      case kFraction:
+        return (!typed && !speaks(written, kNumberWords)) ? anything_said(written)
+                                                          : numbers_apart(judge, written);
       case kString:
-        return (!typed && !speaks(written, kStringWords)) ? anything_said(written)
-                                                        : above(judge, written, "minLength", "maxLength") || above(written, judge, "minLength", "maxLength");
+        return (!typed && !speaks(written, kStringWords))
+                   ? anything_said(written)
+                   : above(judge, written, "minLength", "maxLength") ||
+                         above(written, judge, "minLength", "maxLength");
       case kArray:
-        return (!typed && !speaks(written, kArrayWords)) ? anything_said(written)
-                                                       : above(judge, written, "minItems", "maxItems") || above(written, judge, "minItems", "maxItems");
-      case kObject: return (!typed && !speaks(written, kObjectWords)) ? anything_said(written) : objects_apart(judge, written, depth);
+        return (!typed && !speaks(written, kArrayWords))
+                   ? anything_said(written)
+                   : above(judge, written, "minItems", "maxItems") ||
+                         above(written, judge, "minItems", "maxItems");
+      case kObject:
+        return (!typed && !speaks(written, kObjectWords)) ? anything_said(written)
+                                                          : objects_apart(judge, written, depth);
       default: {
         const Json* nullable = find(written, "nullable");
         const bool null_too = type == kNull && nullable && *nullable == true;
@@ -137,22 +180,28 @@ class DisjointTest {
       }
     }
   }
-  static constexpr const char* kNumberWords[] = {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"};
+  static constexpr const char* kNumberWords[] = {"minimum", "maximum", "exclusiveMinimum",
+                                                 "exclusiveMaximum", "multipleOf"};
   static constexpr const char* kStringWords[] = {"pattern", "format", "minLength", "maxLength"};
-  static constexpr const char* kArrayWords[] = {"items", "prefixItems", "minItems", "maxItems", "additionalItems"};
-  static constexpr const char* kObjectWords[] = {"properties", "required", "additionalProperties", "patternProperties", "propertyNames",
-                                                 "minProperties", "maxProperties", "unevaluatedProperties"};
+  static constexpr const char* kArrayWords[] = {"items", "prefixItems", "minItems", "maxItems",
+                                                "additionalItems"};
+  static constexpr const char* kObjectWords[] = {
+      "properties",    "required",      "additionalProperties", "patternProperties",
+      "propertyNames", "minProperties", "maxProperties",        "unevaluatedProperties"};
   template <std::size_t N>
   static bool speaks(const Json& s, const char* const (&words)[N]) {
-    return std::any_of(std::begin(words), std::end(words), [&](const char* word) { return find(s, word) != nullptr; });
+    return std::any_of(std::begin(words), std::end(words),
+                       [&](const char* word) { return find(s, word) != nullptr; });
   }
   static bool anything_said(const Json& s) {
-    return speaks(s, kNumberWords) || speaks(s, kStringWords) || speaks(s, kArrayWords) || speaks(s, kObjectWords);
+    return speaks(s, kNumberWords) || speaks(s, kStringWords) || speaks(s, kArrayWords) ||
+           speaks(s, kObjectWords);
   }
 
   static bool requires_name(const Json& s, const std::string& name) {
     const Json* required = find(s, "required");
-    return required && required->is_array() && std::find(required->begin(), required->end(), Json(name)) != required->end();
+    return required && required->is_array() &&
+           std::find(required->begin(), required->end(), Json(name)) != required->end();
   }
   static const Json* property(const Json& s, const std::string& name) {
     const Json* properties = find(s, "properties");
@@ -161,13 +210,15 @@ class DisjointTest {
   static bool closed(const Json& s) {
     const Json* more = find(s, "additionalProperties");
     const Json* rest = find(s, "unevaluatedProperties");
-    return find(s, "patternProperties") == nullptr && ((more && *more == false) || (!more && rest && *rest == false));
+    return find(s, "patternProperties") == nullptr &&
+           ((more && *more == false) || (!more && rest && *rest == false));
   }
   // No text written for `s` has that property.
   static bool never_writes(const Json& s, const std::string& name) {
     if (const Json* own = property(s, name)) return *own == false;
     if (requires_name(s, name)) return false;
-    return closed(s) || (find(s, "properties") && !find(s, "additionalProperties") && !find(s, "patternProperties"));
+    return closed(s) || (find(s, "properties") && !find(s, "additionalProperties") &&
+                         !find(s, "patternProperties"));
   }
 
   bool objects_apart(const Json& judge, const Json& written, int depth) {
@@ -186,7 +237,8 @@ class DisjointTest {
     });
   }
   static bool is_flat(const Json& s) {
-    return s.is_object() && !find(s, "$ref") && !find(s, "allOf") && !find(s, "anyOf") && !find(s, "oneOf");
+    return s.is_object() && !find(s, "$ref") && !find(s, "allOf") && !find(s, "anyOf") &&
+           !find(s, "oneOf");
   }
   bool values_apart(const Json& a, const Json& b, int depth) {
     if (left_ == 0) return false;

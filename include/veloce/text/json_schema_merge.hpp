@@ -1,9 +1,9 @@
 // Brings a schema into alternatives without $ref, allOf, anyOf and oneOf at their top: `allOf`, and
 // keywords that stand beside a reference or alternatives, are merged keyword by keyword so that the
 // result accepts what all parts accept. A combination that can't be merged exactly is an error that
-// names the keyword. oneOf is anyOf where its branches exclude each other (json_schema_disjoint.hpp),
-// or where each asks for one property (then without the others'); other oneOfs are errors: that
-// exactly one branch matches can't be enforced while writing.
+// names the keyword. oneOf is anyOf where its branches exclude each other
+// (json_schema_disjoint.hpp), or where each asks for one property (then without the others'); other
+// oneOfs are errors: that exactly one branch matches can't be enforced while writing.
 #pragma once
 
 #include <algorithm>
@@ -192,12 +192,14 @@ class SchemaMerger {
   }
 
   // `own` with each of the branches, no two of which may accept the same document then.
-  std::vector<Json> expand_one_of(const std::vector<Json>& own, const Json& list, const std::string& path, int depth) {
+  std::vector<Json> expand_one_of(const std::vector<Json>& own, const Json& list,
+                                  const std::string& path, int depth) {
     const Json one = requires_one_each(list) ? exclusive(list) : list;
     std::vector<Json> out;
     std::vector<std::size_t> branch_of;
     for (std::size_t i = 0; i < one.size() && status_.ok(); ++i) {
-      auto part = combine(own, expand(one[i], path + "/oneOf/" + std::to_string(i), depth + 1), path);
+      auto part =
+          combine(own, expand(one[i], path + "/oneOf/" + std::to_string(i), depth + 1), path);
       out.insert(out.end(), part.begin(), part.end());
       branch_of.resize(out.size(), i);
     }
@@ -207,9 +209,10 @@ class SchemaMerger {
       for (std::size_t j = i + 1; j < out.size() && status_.ok(); ++j) {
         if (branch_of[i] == branch_of[j] || test.disjoint(out[i], out[j])) continue;
         status_ = Status(Code::kUnsupported,
-                         "schema: " + path + ": 'oneOf' can't be enforced: branches " + std::to_string(branch_of[i]) + " and " +
-                             std::to_string(branch_of[j]) +
-                             " may accept the same document; tell them apart by type or by a property with different "
+                         "schema: " + path + ": 'oneOf' can't be enforced: branches " +
+                             std::to_string(branch_of[i]) + " and " + std::to_string(branch_of[j]) +
+                             " may accept the same document; tell them apart by type or by a "
+                             "property with different "
                              "'const' values, or use 'anyOf'");
       }
     }
@@ -219,8 +222,10 @@ class SchemaMerger {
   // "Exactly one of these properties": each branch is {"required": [name]}.
   static bool requires_one_each(const Json& list) {
     return std::all_of(list.begin(), list.end(), [](const Json& branch) {
-      const Json* required = branch.is_object() && branch.size() == 1 ? member(branch, "required") : nullptr;
-      return required && required->is_array() && required->size() == 1 && (*required)[0].is_string();
+      const Json* required =
+          branch.is_object() && branch.size() == 1 ? member(branch, "required") : nullptr;
+      return required && required->is_array() && required->size() == 1 &&
+             (*required)[0].is_string();
     });
   }
   static Json exclusive(const Json& list) {
