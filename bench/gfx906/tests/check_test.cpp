@@ -203,6 +203,14 @@ TEST_CASE("memory never written: global, scalar, LDS, scratch") {
   run_simple("scratch_unwritten", FaultKind::kNeverWritten, false);
 }
 
+TEST_CASE("what comes of memory never written: thrown away, or deciding something") {
+  Run run;
+  Buffer out(run.checker, 128);
+  run("thrown_away", 1, 128, Args().add(out.address()).add(100));
+  CHECK(run.checker.reports().total() == 0);
+  run_simple("compare_unwritten", FaultKind::kNeverWritten, true, false);
+}
+
 TEST_CASE("races") {
   run_simple("lds_race", FaultKind::kLdsRace, false, true, 128);
   run_simple("lds_write_race", FaultKind::kLdsRace, false, true, 128);
@@ -241,6 +249,7 @@ TEST_CASE("correct kernels give no report") {
   run("last_group", 32, 128,
       Args().add(in.address()).add(partial.address()).add(count.address()).add(out.address()));
   run("flag", 8, 64, Args().add(partial.address()).add(flag.address()).add(out.address()));
+  run("thrown_away", 1, 128, Args().add(out.address()).add(100));
   // The padding of the structures is never written, only copied.
   Buffer padded(run.checker, 4 * 128, false);
   for (uint64_t i = 0; i < 100; ++i) {

@@ -48,6 +48,10 @@ extern "C" __global__ void use_unwritten(const int* p, int* out) {
 extern "C" __global__ void copy_unwritten(const int* p, int* out) {
   out[threadIdx.x] = p[threadIdx.x];  // FAULT copy_unwritten
 }
+extern "C" __global__ void compare_unwritten(const int* p, int* out) {
+  int x = p[threadIdx.x];  // FAULT compare_unwritten
+  if (x * 3 > 7) out[threadIdx.x] = 1;
+}
 extern "C" __global__ void scalar_unwritten(const int* p, int* out) {
   int x = p[2];  // FAULT scalar_unwritten
   out[threadIdx.x] = x + threadIdx.x;
@@ -213,6 +217,16 @@ extern "C" __global__ void flag(int* data, int* ready, int* out) {
       out[blockIdx.x] = data[0];
     }
   }
+}
+// All lanes compute on what only some have written, and only those store.
+extern "C" __global__ void thrown_away(int* out, int n) {
+  __shared__ int t[128];
+  int i = threadIdx.x, y;
+  if (i < n) t[i] = i;
+  __syncthreads();
+  int x = ((volatile int*)t)[i];
+  asm volatile("v_mul_u32_u24 %0, %1, 5\n v_add_u32 %0, %0, %1" : "=&v"(y) : "v"(x));
+  if (i < n) out[i] = y;
 }
 // Lanes that end before a barrier, a padded structure that is copied, private arrays, half-dword tiles.
 struct Padded {
