@@ -29,7 +29,8 @@ TEST_CASE("a region knows which bytes were written, and when all were") {
       r.write(base + at, length);
       for (uint64_t k = at; k < at + length; ++k) left -= !written[k], written[k] = true;
       REQUIRE(r.complete() == (left == 0));
-      const uint64_t from = random() % bytes, size = std::min<uint64_t>(bytes - from, 1 + random() % 300);
+      const uint64_t from = random() % bytes,
+                     size = std::min<uint64_t>(bytes - from, 1 + random() % 300);
       bool all = true, any = false;
       for (uint64_t k = from; k < from + size; ++k) all &= written[k], any |= written[k];
       REQUIRE(r.all_written(base + from, size) == all);
@@ -104,7 +105,9 @@ struct PlainLds {
   void note(LdsShadow::Access a, uint32_t wave, uint64_t at, uint64_t n) {
     for (uint64_t k = at; k < at + n; ++k) {
       Byte& b = bytes[k];
-      (a == LdsShadow::Access::kWrite ? b.wrote : a == LdsShadow::Access::kRead ? b.read : b.atomic)
+      (a == LdsShadow::Access::kWrite  ? b.wrote
+       : a == LdsShadow::Access::kRead ? b.read
+                                       : b.atomic)
           .insert(wave);
     }
   }

@@ -53,8 +53,8 @@ void scalar_alu(Facts& f, const Inst& i, std::string_view name) {
   f.salu = true;
   add(f.reads, f.read_count, i.src[0]);
   add(f.reads, f.read_count, i.src[1]);
-  const bool reads_dst = any_prefix(name, {"s_cmpk_", "s_setreg_b32", "s_addk", "s_mulk", "s_cmovk",
-                                           "s_cmov", "s_bitset"});
+  const bool reads_dst = any_prefix(
+      name, {"s_cmpk_", "s_setreg_b32", "s_addk", "s_mulk", "s_cmovk", "s_cmov", "s_bitset"});
   const bool writes = !any_prefix(name, {"s_cmpk_", "s_setreg"});
   if (reads_dst) add(f.reads, f.read_count, i.dst);
   if (writes) add(f.writes, f.write_count, i.dst);

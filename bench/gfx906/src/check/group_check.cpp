@@ -63,7 +63,9 @@ void GroupCheck::alignment(const InstEvent& e, const MemAccess& m, uint64_t lane
     const uint64_t over = m.addr[static_cast<size_t>(lane)] % need;
     if (over == 0) continue;
     reports_.add(FaultKind::kMisaligned, e, lane,
-                 (m.atomic ? "atomic of " : m.store ? "store of " : "load of ") +
+                 (m.atomic  ? "atomic of "
+                  : m.store ? "store of "
+                            : "load of ") +
                      std::to_string(m.bytes) + " bytes at an address that is " +
                      std::to_string(over) + " past a multiple of " + std::to_string(need));
     return;

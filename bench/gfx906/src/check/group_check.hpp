@@ -8,10 +8,10 @@
 #include <span>
 #include <vector>
 
-#include "check/stretches.hpp"
 #include "check/lds_shadow.hpp"
 #include "check/memory_map.hpp"
 #include "check/races.hpp"
+#include "check/stretches.hpp"
 #include "check/wave_check.hpp"
 #include "decode/program.hpp"
 

@@ -30,8 +30,8 @@ const Operand& GroupCheck::lds_data(const InstEvent& e) const {
 // A number for the instruction, for reports on what it wrote.
 uint16_t GroupCheck::site(const InstEvent& e) {
   if (sites_[last_site_].pc == e.pc) return last_site_;
-  const auto at = std::find_if(sites_.begin() + 1, sites_.end(),
-                               [&](const Site& s) { return s.pc == e.pc; });
+  const auto at =
+      std::find_if(sites_.begin() + 1, sites_.end(), [&](const Site& s) { return s.pc == e.pc; });
   if (at == sites_.end()) {
     if (sites_.size() > 4096) return 0;
     sites_.push_back({e.pc, e.program});
@@ -58,7 +58,9 @@ void GroupCheck::lds_race(const InstEvent& e, const MemAccess& m, int lane, Acce
     if (changes && !reports_.counted(FaultKind::kLdsRace, e.pc)) {
       std::string text = std::string(m.store ? "write of" : "read of") + " LDS byte " +
                          std::to_string(at) + ", which wave " + std::to_string(o.wave) +
-                         (o.wrote ? " wrote" : o.read ? " read" : " changed by an atomic");
+                         (o.wrote  ? " wrote"
+                          : o.read ? " read"
+                                   : " changed by an atomic");
       const Site& s = sites_[o.site];
       if (o.wrote && s.program) text += " at " + place(*s.program, s.pc);
       reports_.add(FaultKind::kLdsRace, e, lane, text + " since the last barrier");
@@ -109,7 +111,8 @@ void GroupCheck::lds_store(const InstEvent& e, const MemAccess& m, const Stretch
 uint64_t GroupCheck::lds_bounds(const InstEvent& e, const MemAccess& m) {
   uint64_t go = m.lanes, most = 0;
   // Active or not: mostly all are inside.
-  for (const uint64_t a : m.addr) most |= a > lds_.size() ? ~uint64_t{0} : a + m.bytes > lds_.size();
+  for (const uint64_t a : m.addr)
+    most |= a > lds_.size() ? ~uint64_t{0} : a + m.bytes > lds_.size();
   if (most == 0) return go;
   for (uint64_t rest = m.lanes; rest; rest &= rest - 1) {
     const int l = __builtin_ctzll(rest);

@@ -34,10 +34,12 @@ void LdsShadow::begin(uint64_t bytes, uint32_t waves) {
 }
 
 bool LdsShadow::all_written(uint64_t at, uint64_t n) const {
-  return !each_word(at, n, [&](uint64_t a, uint64_t mask) { return (written_[a / 64] & mask) != mask; });
+  return !each_word(at, n,
+                    [&](uint64_t a, uint64_t mask) { return (written_[a / 64] & mask) != mask; });
 }
 bool LdsShadow::any_written(uint64_t at, uint64_t n) const {
-  return each_word(at, n, [&](uint64_t a, uint64_t mask) { return (written_[a / 64] & mask) != 0; });
+  return each_word(at, n,
+                   [&](uint64_t a, uint64_t mask) { return (written_[a / 64] & mask) != 0; });
 }
 void LdsShadow::set_written(uint64_t at, uint64_t n, bool on) {
   if (at >= bytes_) return;

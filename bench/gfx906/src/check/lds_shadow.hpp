@@ -21,8 +21,8 @@ class LdsShadow {
   // Other waves' accesses of some of these bytes since the last barrier.
   struct Others {
     bool wrote = false, read = false, atomic = false;
-    uint32_t wave = 0;   // one of them: a writer, else a reader, else an atomic's
-    uint32_t site = 0;   // where it wrote, as note() was told
+    uint32_t wave = 0;  // one of them: a writer, else a reader, else an atomic's
+    uint32_t site = 0;  // where it wrote, as note() was told
   };
   enum class Access : uint8_t { kRead, kWrite, kAtomic };
   // What is a conflict: reads and atomics with writes, writes with all.

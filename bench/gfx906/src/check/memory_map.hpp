@@ -62,7 +62,8 @@ class MemoryMap {
 
   void allocate(uint64_t base, uint64_t bytes, bool written);
   void release(uint64_t base);
-  void write(uint64_t base, uint64_t bytes);  // by the host; parts outside of all allocations are ignored
+  void write(uint64_t base,
+             uint64_t bytes);  // by the host; parts outside of all allocations are ignored
 
   std::shared_ptr<Region> find(uint64_t address) const;
   uint64_t generation() const { return generation_.load(std::memory_order_acquire); }

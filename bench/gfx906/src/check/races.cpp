@@ -17,8 +17,12 @@ uint64_t stamp(uint64_t group, uint32_t mask, bool many, uint64_t time) {
 }
 
 // Several threads look at a page at once; a stamp lost between two of them is a race not seen.
-uint64_t load(const uint64_t& at) { return __atomic_load_n(&at, __ATOMIC_RELAXED); }
-void store(uint64_t& at, uint64_t v) { __atomic_store_n(&at, v, __ATOMIC_RELAXED); }
+uint64_t load(const uint64_t& at) {
+  return __atomic_load_n(&at, __ATOMIC_RELAXED);
+}
+void store(uint64_t& at, uint64_t v) {
+  __atomic_store_n(&at, v, __ATOMIC_RELAXED);
+}
 
 using V = __m256i;
 [[gnu::target("avx2")]] inline V all(uint64_t v) {
@@ -55,8 +59,8 @@ using V = __m256i;
     // A reader that this group has not synchronised with since stays a reader: "many".
     const V recent = _mm256_cmpgt_epi64(_mm256_and_si256(r, time_mask), since);
     const V mine = _mm256_cmpeq_epi64(_mm256_srli_epi64(r, kGroupShift), me);
-    const V many = _mm256_or_si256(_mm256_and_si256(r, many_bit),
-                                   _mm256_andnot_si256(mine, many_bit));
+    const V many =
+        _mm256_or_si256(_mm256_and_si256(r, many_bit), _mm256_andnot_si256(mine, many_bit));
     put(&page.read[word + k], _mm256_or_si256(fresh, _mm256_and_si256(many, recent)));
   }
   for (; k < n; ++k) {
@@ -75,8 +79,8 @@ using V = __m256i;
   if (!note) {
     for (size_t k = 0; k < n; k += 4) {
       const V r = get(&page.read[word + k]);
-      const V fresh = _mm256_cmpgt_epi64(_mm256_and_si256(r, time_mask),
-                                         _mm256_sub_epi64(born, all(1)));
+      const V fresh =
+          _mm256_cmpgt_epi64(_mm256_and_si256(r, time_mask), _mm256_sub_epi64(born, all(1)));
       const V many = _mm256_cmpeq_epi64(_mm256_and_si256(r, many_bit), many_bit);
       const V found = _mm256_or_si256(
           _mm256_or_si256(foreign(get(&page.write[word + k]), born, me), foreign(r, born, me)),
@@ -172,8 +176,7 @@ uint64_t GlobalRaces::access(Cache& cache, uint64_t group, uint64_t address, uin
     if (!safe) found = reader == group + 1 ? ~uint64_t{0} : reader;
   }
   if (changes || !writer) {
-    const uint32_t before =
-        writer == group + 1 ? static_cast<uint32_t>(w >> kMaskShift & 15) : 0;
+    const uint32_t before = writer == group + 1 ? static_cast<uint32_t>(w >> kMaskShift & 15) : 0;
     store(page->write[word], stamp(group, mask | before, false, now));
   }
   return found;

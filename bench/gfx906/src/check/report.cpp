@@ -128,8 +128,7 @@ std::string describe(const Fault& f) {
 
 std::string Reports::text() const {
   std::string t;
-  for (const Fault& f : all())
-    t += describe(f) + "\n    times: " + std::to_string(f.count) + "\n";
+  for (const Fault& f : all()) t += describe(f) + "\n    times: " + std::to_string(f.count) + "\n";
   const std::lock_guard lock(mutex_);
   t += "check: " + std::to_string(faults_.size()) + " faults, " + std::to_string(total_.load()) +
        " occurrences";
@@ -142,17 +141,19 @@ std::string Reports::json() const {
   const char* sep = "\n";
   for (const Fault& f : all()) {
     std::string calls;
-    for (const std::string& call : f.inlined_at) calls += (calls.empty() ? "" : ", ") + quoted(call);
+    for (const std::string& call : f.inlined_at)
+      calls += (calls.empty() ? "" : ", ") + quoted(call);
     t += sep;
     sep = ",\n";
     t += "  {\"kind\": " + quoted(fault_name(f.kind)) + ", \"kernel\": " + quoted(f.kernel) +
          ", \"function\": " + quoted(f.function) +
          ", \"offset\": " + std::to_string(f.code_offset) +
          ", \"instruction\": " + quoted(f.instruction) + ", \"source\": " + quoted(f.source) +
-         ", \"inlined_at\": [" + calls + "], \"detail\": " + quoted(f.detail) + ", \"group\": [" + std::to_string(f.group[0]) +
-         ", " + std::to_string(f.group[1]) + ", " + std::to_string(f.group[2]) +
-         "], \"wave\": " + std::to_string(f.wave) + ", \"lane\": " + std::to_string(f.lane) +
-         ", \"card\": " + std::to_string(f.card) + ", \"count\": " + std::to_string(f.count) + "}";
+         ", \"inlined_at\": [" + calls + "], \"detail\": " + quoted(f.detail) + ", \"group\": [" +
+         std::to_string(f.group[0]) + ", " + std::to_string(f.group[1]) + ", " +
+         std::to_string(f.group[2]) + "], \"wave\": " + std::to_string(f.wave) +
+         ", \"lane\": " + std::to_string(f.lane) + ", \"card\": " + std::to_string(f.card) +
+         ", \"count\": " + std::to_string(f.count) + "}";
   }
   const std::lock_guard lock(mutex_);
   return t + "\n], \"total\": " + std::to_string(total_.load()) +

@@ -28,9 +28,9 @@ const char* fault_name(FaultKind kind);  // "out-of-bounds access"
 
 struct Fault {
   FaultKind kind = FaultKind::kOutOfBounds;
-  std::string kernel;       // mangled name
-  std::string instruction;  // disassembly
-  std::string source;       // "file:line" or empty
+  std::string kernel;                   // mangled name
+  std::string instruction;              // disassembly
+  std::string source;                   // "file:line" or empty
   std::vector<std::string> inlined_at;  // the same of the calls it was inlined through
   std::string detail;
   uint64_t code_offset = 0;  // of the instruction in its function

@@ -141,7 +141,8 @@ void WaveCheck::check_states(const InstEvent& e, const Facts& f, Reports& report
   if (f.dpp) {
     for (int k = 0; k < f.read_count; ++k)
       if (f.reads[k].vector) range(f.reads[k], 2, "a DPP instruction reads it");
-    need(last(5, wrote_exec), 5, "EXEC was written by a vector instruction before a DPP instruction");
+    need(last(5, wrote_exec), 5,
+         "EXEC was written by a vector instruction before a DPP instruction");
   }
   if (f.div_fmas) range({kVcc, 2, false}, 4, "v_div_fmas reads it");
   if (f.lane_select) {

@@ -37,8 +37,8 @@ struct Counters {
 
 class GroupProfile {
  public:
-  // `index`: a number for the group that is unique in the launch's sample; `unit`: the caches of the
-  // compute unit it runs on; `l2_bytes`: its share of L2.
+  // `index`: a number for the group that is unique in the launch's sample; `unit`: the caches of
+  // the compute unit it runs on; `l2_bytes`: its share of L2.
   GroupProfile(const Parameters& p, BehindL1& behind, std::unique_ptr<UnitCaches> unit,
                uint32_t index, uint32_t half, uint32_t run, uint32_t waves, uint64_t l2_bytes);
 

@@ -49,8 +49,7 @@ class TagCache {
 // The caches of a compute unit. Its groups follow each other, so a group finds what the ones
 // before it left; only the first ones find nothing.
 struct UnitCaches {
-  UnitCaches(uint64_t l1_bytes, uint64_t scalar_bytes)
-      : l1(l1_bytes, 4), scalar(scalar_bytes, 4) {}
+  UnitCaches(uint64_t l1_bytes, uint64_t scalar_bytes) : l1(l1_bytes, 4), scalar(scalar_bytes, 4) {}
   TagCache l1, scalar;
   uint64_t served = 0;  // groups
 };

@@ -129,7 +129,8 @@ KernelRecord& Profiler::record_of(const Dispatch& d, const Launch& launch) {
   const std::string scalars = scalars_of(d);
   auto at = records_.find(key_of(d) + scalars);
   if (at == records_.end())
-    at = records_.try_emplace(records_.size() < kMostRecords ? key_of(d) + scalars : key_of(d)).first;
+    at = records_.try_emplace(records_.size() < kMostRecords ? key_of(d) + scalars : key_of(d))
+             .first;
   KernelRecord& r = at->second;
   if (r.name.empty()) {
     if (records_.size() < kMostRecords) r.scalars = hex(scalars.substr(1));
@@ -226,9 +227,9 @@ void Profiler::on_group_begin(const Dispatch& d, const GroupId& id, uint32_t wav
   const auto index = static_cast<uint32_t>(place);
   const uint32_t half = index * 2 >= launch->sampled();
   const std::lock_guard lock(launch->mutex);
-  auto group = std::make_unique<GroupProfile>(p_, launch->behind, launch->take_unit(p_), index,
-                                              half, index / launch->per_run, waves,
-                                              launch->l2_bytes);
+  auto group =
+      std::make_unique<GroupProfile>(p_, launch->behind, launch->take_unit(p_), index, half,
+                                     index / launch->per_run, waves, launch->l2_bytes);
   launch->first_half += half == 0;
   launch->groups[id.linear] = std::move(group);
   epoch.fetch_add(1, std::memory_order_acq_rel);
