@@ -9,7 +9,7 @@ namespace veloce::serve {
 namespace {
 
 constexpr std::int64_t kMostTokens = std::numeric_limits<std::int32_t>::max();
-constexpr std::size_t kMostStops = 256, kMostStopBytes = 65536;
+constexpr std::size_t kMostStops = 256, kMostStopBytes = 65536, kMostBiases = 65536;
 
 // A number of the request; else the command line's; else what `target` holds already.
 class Layers {
@@ -85,6 +85,10 @@ void add_bias(const Fields& fields, const Service& service, sample::SamplingPara
     ids = service.encode(key.get_ref<const std::string&>(), false, true);
   } else {
     fields.fail("logit_bias", "a key must be a token id or a text");
+  }
+  // Every answer of the request keeps its own.
+  if (s.logit_bias.size() + ids.size() > kMostBiases) {
+    fields.fail("logit_bias", "more than " + std::to_string(kMostBiases) + " tokens");
   }
   for (const std::int32_t id : ids) s.logit_bias.emplace_back(id, bias);
 }
@@ -268,6 +272,7 @@ GenerationParams read_params(const Fields& body, const Service& service, Logprob
 RequestSettings read_request_settings(const Fields& body, const Service& service) {
   RequestSettings s;
   s.stream = body.boolean("stream").value_or(false);
+  [[maybe_unused]] const auto model = body.string("model");   // there is one model, whatever its name
   if (const Json* options = body.object("stream_options")) {
     s.include_usage = Fields(*options, body.name("stream_options.")).boolean("include_usage").value_or(false);
   }

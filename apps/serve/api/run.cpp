@@ -125,6 +125,14 @@ std::vector<GenerationRequest> make_choices(const http::Exchange& exchange, cons
                                             const RequestSettings& settings,
                                             const std::vector<std::vector<std::int32_t>>& prompts,
                                             const GenerationParams& params) {
+  // Before anything is made for each: what can never be queued must not take memory.
+  const std::size_t wanted = prompts.size() * static_cast<std::size_t>(settings.choices);
+  const std::size_t most = static_cast<std::size_t>(service.scheduler().slot_count()) +
+                           static_cast<std::size_t>(service.options().queue_limit);
+  if (wanted > most) {
+    throw ApiError::invalid("the request asks for " + std::to_string(wanted) + " answers (prompts times 'n'); the slots and the queue hold " +
+                            std::to_string(most));
+  }
   std::vector<GenerationRequest> choices;
   for (std::size_t p = 0; p < prompts.size(); ++p) {
     const int first = static_cast<int>(choices.size());
