@@ -195,7 +195,9 @@ Json chat_request(const Fields& body, bool counting) {
     MessageConverter(message, messages).convert();
   }
   chat["messages"] = std::move(messages);
-  if (!counting) chat["max_tokens"] = body.integer("max_tokens", 1, 1 << 30).value_or(4096);
+  [[maybe_unused]] const auto model = body.string("model");   // there is one model, whatever its name
+  const auto most = body.integer("max_tokens", 1, 1 << 30);
+  if (!counting) chat["max_tokens"] = most.value_or(4096);
   for (const char* field : {"temperature", "top_p", "top_k", "stream", "chat_template_kwargs", "seed", "cache_prompt", "id_slot", "priority", "service_tier"}) {
     if (const Json* value = body.find(field)) chat[field] = *value;
   }

@@ -62,6 +62,13 @@ std::vector<ChoiceResult> embed(http::Exchange& exchange, const Service& service
   return Run::start(exchange, service, std::move(choices))->collect();
 }
 
+// The rows as numbers, or as base64 of their bytes.
+bool wants_base64(const Fields& body) {
+  [[maybe_unused]] const auto model = body.string("model");   // there is one model, whatever its name
+  return body.choice("encoding_format", {"float", "base64"}).value_or("float") == "base64";
+}
+Json row_json(const std::vector<float>& row, bool base64) { return base64 ? Json(base64_of(row)) : Json(row); }
+
 int read_normalize(const Fields& body, const Service& service) {
   return static_cast<int>(
       body.integer("embd_normalize", -1, 64).value_or(service.options().embd_normalize));
@@ -70,7 +77,7 @@ int read_normalize(const Fields& body, const Service& service) {
 void openai(http::Exchange& exchange, const Service& service) {
   const Json json = exchange.json_body();
   const Fields body(json);
-  const auto encoding = body.choice("encoding_format", {"float", "base64"}).value_or("float");
+  const bool base64 = wants_base64(body);
   if (const auto dimensions = body.integer("dimensions", 1); dimensions && *dimensions != service.info().hidden) {
     body.fail("dimensions", "this model gives " + std::to_string(service.info().hidden) + " and cannot be cut");
   }
@@ -86,7 +93,7 @@ void openai(http::Exchange& exchange, const Service& service) {
     tokens += result.last.progress.prompt;
     data.push_back({{"object", "embedding"},
                     {"index", result.last.index},
-                    {"embedding", encoding == "base64" ? Json(base64_of(values)) : Json(values)}});
+                    {"embedding", row_json(values, base64)}});
   }
   exchange.reply_json({{"object", "list"},
                        {"data", std::move(data)},
@@ -97,15 +104,16 @@ void openai(http::Exchange& exchange, const Service& service) {
 void native(http::Exchange& exchange, const Service& service) {
   const Json json = exchange.json_body();
   const Fields body(json);
+  const bool base64 = wants_base64(body);
   const int kind = read_normalize(body, service);
   Json out = Json::array();
   for (ChoiceResult& result : embed(exchange, service, read_prompts(body, body.has("content") ? "content" : "input", service))) {
     Json rows = Json::array();
     if (service.options().pooling == Pooling::kNone) {
-      for (const auto& row : result.last.token_embeddings) rows.push_back(row);
+      for (const auto& row : result.last.token_embeddings) rows.push_back(row_json(row, base64));
     } else {
       normalize(result.last.embedding, kind);
-      rows.push_back(result.last.embedding);
+      rows.push_back(row_json(result.last.embedding, base64));
     }
     out.push_back({{"index", result.last.index}, {"embedding", std::move(rows)}});
   }

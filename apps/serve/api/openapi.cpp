@@ -54,7 +54,8 @@ Json messages_schema(const std::vector<std::string>& roles) {
 std::map<std::string, Entry> entries(const Service& service) {
   const Json token = {
       {"type", "integer"}, {"minimum", 0}, {"maximum", service.vocabulary_size() - 1}};
-  const Json prompt = {{"oneOf", {kText, {{"type", "array"}, {"items", token}, {"minItems", 1}}}}};
+  const Json some_text = {{"type", "string"}, {"minLength", 1}};
+  const Json prompt = {{"oneOf", {some_text, {{"type", "array"}, {"items", {{"oneOf", {some_text, token}}}}, {"minItems", 1}}}}};
   const Json most = {{"type", "integer"}, {"minimum", 1}, {"maximum", 1 << 30}};
   const Json chat = with_sampling(
       {{"model", kText}, {"messages", messages_schema({"system", "user", "assistant", "tool"})}},
@@ -70,7 +71,7 @@ std::map<std::string, Entry> entries(const Service& service) {
                                  {"max_tokens", most},
                                  {"stream", kFlag}},
                                 {"messages"});
-  const Json embedding = object({{"input", {{"oneOf", {kText, {{"type", "array"}, {"items", kText}, {"minItems", 1}}}}}}, {"encoding_format", {{"type", "string"}, {"enum", {"float", "base64"}}}}}, {"input"});
+  const Json embedding = object({{"input", prompt}, {"encoding_format", {{"type", "string"}, {"enum", {"float", "base64"}}}}}, {"input"});
   const Json completion = with_sampling({{"model", kText}, {"prompt", prompt}}, {"prompt"});
   return {
       {"GET /health", {"Whether the model is loaded", nullptr}},

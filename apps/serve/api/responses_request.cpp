@@ -149,6 +149,7 @@ Json chat_request_of_responses(const Fields& body, const std::string& id) {
   }
   Json messages = Json::array();
   if (const auto instructions = body.string("instructions")) messages.push_back({{"role", "system"}, {"content", *instructions}});
+  [[maybe_unused]] const auto model = body.string("model");   // there is one model, whatever its name
   const Json& input = body.required("input");
   if (input.is_string()) {
     messages.push_back({{"role", "user"}, {"content", input}});
