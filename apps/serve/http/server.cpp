@@ -206,6 +206,21 @@ void HttpServer::stop_serving() {
   if (options_.host.ends_with(".sock")) unlink(options_.host.c_str());
 }
 
+// Later versions of the library want to be told the connection's two ends.
+template <class Self>
+bool HttpServer::process(Self& server, Connection& connection, bool& closed,
+                         const std::function<void(httplib::Request&)>& setup) {
+  if constexpr (requires { server.process_request(connection, false, closed, setup); }) {
+    return server.process_request(connection, false, closed, setup);
+  } else {
+    std::string remote, local;
+    int remote_port = 0, local_port = 0;
+    connection.get_remote_ip_and_port(remote, remote_port);
+    connection.get_local_ip_and_port(local, local_port);
+    return server.process_request(connection, remote, remote_port, local, local_port, false, closed, setup);
+  }
+}
+
 bool HttpServer::process_and_close_socket(socket_t socket) {
   if (WorkerPool::refusing()) {
     const std::string body = dump_json(ApiError::unavailable("too many open connections").body());
@@ -222,12 +237,13 @@ bool HttpServer::process_and_close_socket(socket_t socket) {
     RequestRecord record;
     current_record = &record;
     bool counted = false, closed = false;
-    const bool good = process_request(connection, false, closed, [&](httplib::Request& request) {
+    const auto setup = [&](httplib::Request& request) {
       counted = true;
       ++active_;
       connection.headers_done();
       begin(request);
-    });
+    };
+    const bool good = process(*this, connection, closed, setup);
     current_record = nullptr;
     if (counted) {
       using namespace std::chrono;

@@ -89,6 +89,9 @@ class HttpServer final : private httplib::Server {
   };
 
   bool process_and_close_socket(socket_t socket) override;
+  template <class Self>
+  static bool process(Self& server, Connection& connection, bool& closed,
+                      const std::function<void(httplib::Request&)>& setup);
   HandlerResponse before_body(const httplib::Request& request, httplib::Response& response);
   void with_body(const httplib::Request& request, httplib::Response& response,
                  const httplib::ContentReader& reader);
