@@ -208,6 +208,12 @@ TEST_CASE("what comes of memory never written: thrown away, or deciding somethin
   Buffer out(run.checker, 128);
   run("thrown_away", 1, 128, Args().add(out.address()).add(100));
   CHECK(run.checker.reports().total() == 0);
+  Buffer in(run.checker, 64, false);
+  run("other_half", 1, 64, Args().add(in.address()).add(out.address()));
+  INFO(run.text());
+  CHECK(run.checker.reports().total() == 0);
+  run_simple("high_half_unwritten", FaultKind::kNeverWritten, true, false);
+  run_simple("low_half_unwritten", FaultKind::kNeverWritten, true, false);
   run_simple("compare_unwritten", FaultKind::kNeverWritten, true, false);
 }
 

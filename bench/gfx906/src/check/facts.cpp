@@ -43,6 +43,9 @@ void vector_alu(Facts& f, const Inst& i, std::string_view name) {
   }
   const bool plain = i.ext == Extension::kNone;
   f.plain_copy = plain && (i.op == Op::v_mov_b32 || i.op == Op::v_cndmask_b32);
+  // Compilers use the wide multiply-add for 32-bit results too, with anything in the high addend.
+  f.carries_up = any_prefix(name, {"v_mad_u64_u32", "v_mad_i64_i32", "v_lshlrev_b64"});
+  f.carries_down = any_prefix(name, {"v_lshrrev_b64", "v_ashrrev_i64"});
   f.compares = name.starts_with("v_cmp");
   f.forgets = any_prefix(name, {"v_readlane", "v_readfirstlane", "v_writelane", "v_swap", "v_perm",
                                 "v_bfi", "v_align", "v_nop", "v_mov", "v_cndmask"}) ||

@@ -25,12 +25,14 @@ struct Facts {
   std::array<Registers, 3> writes{};
   uint8_t read_count = 0, write_count = 0;
   bool valu = false, salu = false, vmem = false, flat = false, ds = false, smem = false;
-  bool load = false;        // gives registers (also returning atomics)
-  bool half = false;        // leaves part of its destination as it was (d16)
-  bool vm_counted = false;  // moves vmcnt
-  bool plain_copy = false;  // moves and selects: dword by dword
-  bool compares = false;    // its result decides what is done
-  bool forgets = false;     // picks bytes or lanes: nothing is said about the result
+  bool load = false;          // gives registers (also returning atomics)
+  bool half = false;          // leaves part of its destination as it was (d16)
+  bool vm_counted = false;    // moves vmcnt
+  bool plain_copy = false;    // moves and selects: dword by dword
+  bool carries_up = false;    // a result's low dword comes from its sources' low dwords alone
+  bool carries_down = false;  // and its high dword from the high ones
+  bool compares = false;      // its result decides what is done
+  bool forgets = false;       // picks bytes or lanes: nothing is said about the result
   bool dpp = false, div_fmas = false, lane_select = false, writes_exec = false;
   bool needs_m0 = false;    // one wait state after a scalar write of M0
   bool wide_store = false;  // its data registers must not be overwritten by the next instruction

@@ -300,8 +300,13 @@ uint64_t WaveCheck::passed_on(const InstEvent& e, const Facts& f, uint32_t dword
   uint64_t in = 0;
   if (!f.plain_copy) {  // any dword of a source may be in it
     for (int k = 0; k < f.read_count; ++k) {
-      if (!f.reads[k].vector) continue;
-      each(f.reads[k], [&](uint32_t n) {
+      Registers r = f.reads[k];
+      if (!r.vector) continue;
+      if ((f.carries_up && dword == 0) || (f.carries_down && dword == 1)) {
+        if (dword == 1) r.first = static_cast<uint16_t>(r.first + r.count - 1);
+        r.count = 1;
+      }
+      each(r, [&](uint32_t n) {
         const uint64_t lanes = undefined(n);
         if (lanes & e.exec) from = origin_v_[n];
         in |= lanes;
@@ -323,7 +328,30 @@ uint64_t WaveCheck::passed_on(const InstEvent& e, const Facts& f, uint32_t dword
   return in;
 }
 
+// Gives a vector operation's result what its sources are; all of them are looked at first, since it
+// may lie in their registers.
+void WaveCheck::pass_on(const InstEvent& e, const Facts& f) {
+  struct Result {
+    uint64_t lanes = 0;
+    Origin from;
+  };
+  std::array<Result, 4> results;
+  for (int k = 0; k < f.write_count; ++k) {
+    const Registers& r = f.writes[k];
+    if (!r.vector) continue;
+    const uint32_t count = std::min<uint32_t>({r.count, results.size(), 256u - r.first});
+    for (uint32_t j = 0; j < count; ++j)
+      results[j].lanes = passed_on(e, f, j, results[j].from) & e.exec;
+    for (uint32_t j = 0; j < count; ++j) {
+      const uint64_t kept = undefined(r.first + j) & ~e.exec;
+      set_undefined(r.first + j, kept | results[j].lanes,
+                    results[j].lanes ? results[j].from : Origin{});
+    }
+  }
+}
+
 void WaveCheck::note_undefined(const InstEvent& e, const Facts& f) {
+  if (f.valu && (f.plain_copy || !f.forgets) && e.exec) pass_on(e, f);
   const Origin here{e.pc, e.program, e.inst};
   for (int k = 0; k < f.write_count; ++k) {
     const Registers& r = f.writes[k];
@@ -340,13 +368,8 @@ void WaveCheck::note_undefined(const InstEvent& e, const Facts& f) {
         watching_ = true;
         return;
       }
+      if (f.valu && (f.plain_copy || !f.forgets) && e.exec) return;  // pass_on
       const uint64_t kept = undefined(n) & ~e.exec;
-      if (f.valu && (f.plain_copy || !f.forgets) && e.exec) {
-        Origin from;
-        const uint64_t in = passed_on(e, f, j, from) & e.exec;
-        set_undefined(n, kept | in, in ? from : Origin{});
-        return;
-      }
       set_undefined(n, kept | fresh, fresh ? here : Origin{});
     });
   }

@@ -99,6 +99,7 @@ class WaveCheck {
   void note_loads(const InstEvent& e, const Facts& f);
   void note_load_of(const InstEvent& e, const Facts& f, uint32_t n, bool vector);
   void note_undefined(const InstEvent& e, const Facts& f);
+  void pass_on(const InstEvent& e, const Facts& f);
   void set_undefined(uint32_t vgpr, uint64_t lanes, const Origin& from);
   uint64_t passed_on(const InstEvent& e, const Facts& f, uint32_t dword, Origin& from) const;
 

@@ -228,6 +228,49 @@ extern "C" __global__ void thrown_away(int* out, int n) {
   asm volatile("v_mul_u32_u24 %0, %1, 5\n v_add_u32 %0, %0, %1" : "=&v"(y) : "v"(x));
   if (i < n) out[i] = y;
 }
+// 32-bit results of a 64-bit operation whose sources' other halves were never written.
+extern "C" __global__ void other_half(const int* in, int* out) {
+  int i = threadIdx.x, a, b, c;
+  int x = ((const volatile int*)in)[i];
+  asm volatile(
+      "v_mov_b32 v20, %3\n v_mov_b32 v21, %4\n"
+      "v_mad_u64_u32 v[22:23], vcc, %3, 5, v[20:21]\n"  // v22 of v20 alone
+      "v_mov_b32 %0, v22\n"
+      "v_lshlrev_b64 v[22:23], 3, v[20:21]\n"  // the same
+      "v_mov_b32 %1, v22\n"
+      "v_mov_b32 v20, %4\n v_mov_b32 v21, %3\n"
+      "v_lshrrev_b64 v[20:21], 2, v[20:21]\n"  // v21 of v21 alone, in place
+      "v_mov_b32 %2, v21\n"
+      : "=&v"(a), "=&v"(b), "=&v"(c)
+      : "v"(i), "v"(x)
+      : "v20", "v21", "v22", "v23", "vcc");
+  out[i] = a + b + c;
+}
+// Their high halves do depend on both, also where the result takes the place of a source.
+extern "C" __global__ void high_half_unwritten(const int* in, int* out) {
+  int i = threadIdx.x, y;
+  int x = ((const volatile int*)in)[i];  // FAULT high_half_unwritten
+  asm volatile(
+      "v_mov_b32 v20, %1\n v_mov_b32 v21, %2\n"
+      "v_mad_u64_u32 v[21:22], vcc, %1, 5, v[20:21]\n"
+      "v_mov_b32 %0, v22\n"
+      : "=&v"(y)
+      : "v"(i), "v"(x)
+      : "v20", "v21", "v22", "vcc");
+  out[i] = y;
+}
+extern "C" __global__ void low_half_unwritten(const int* in, int* out) {
+  int i = threadIdx.x, y;
+  int x = ((const volatile int*)in)[i];  // FAULT low_half_unwritten
+  asm volatile(
+      "v_mov_b32 v20, %1\n v_mov_b32 v21, %2\n"
+      "v_lshrrev_b64 v[22:23], 2, v[20:21]\n"
+      "v_mov_b32 %0, v22\n"
+      : "=&v"(y)
+      : "v"(i), "v"(x)
+      : "v20", "v21", "v22", "v23");
+  out[i] = y;
+}
 // Lanes that end before a barrier, a padded structure that is copied, private arrays, half-dword tiles.
 struct Padded {
   int a;
