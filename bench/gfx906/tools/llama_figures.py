@@ -93,7 +93,7 @@ def main():
             show(what, published, k["seconds"] * 1e6, "us", k["limit"])
     tokens = [
         ("Qwen3.5 27B Q4_K_S token", 64, 22.08, True, True, (4, 8), ["qwen3.5-27b", "--type", "Q4_K"]),
-        # A build of September 2025, when few operations were fused.
+        # Believed, not verified: the build that was measured, of September 2025, fused few operations.
         ("Qwen3-30B-A3B Q4_0 token", 48, 79.9, False, False, (1, 3), ["qwen3-30b-a3b", "--type", "Q4_0"]),
     ]
     for what, layers, published, sample_only, fusion, made, args in tokens:

@@ -19,7 +19,7 @@ constexpr const char* kPlaceInRoot = "opt/gfx906-sim/lib";
 
 struct Options {
   int cards = 1;
-  bool check = false, verbose = false, sample_only = false;
+  bool check = false, verbose = false, sample_only = false, no_host_time = false;
   std::string check_file, profile, trace, root;
   std::vector<std::string> program;
 };
@@ -42,6 +42,8 @@ std::string parse(const std::vector<std::string>& args, Options& options) {
       options.verbose = true;
     } else if (arg == "--sample-only") {
       options.sample_only = true;
+    } else if (arg == "--no-host-time") {
+      options.no_host_time = true;
     } else if (text != nullptr || arg == "--cards") {
       if (++i == args.size()) return arg + " needs a value";
       if (text != nullptr) {
@@ -61,6 +63,7 @@ std::string parse(const std::vector<std::string>& args, Options& options) {
     }
   }
   if (options.sample_only && options.profile.empty()) return "--sample-only needs --profile";
+  if (options.no_host_time && options.profile.empty()) return "--no-host-time needs --profile";
   if (options.sample_only && options.check) return "--sample-only and --check exclude each other";
   return options.program.empty() ? "run needs a program: gfx906-sim run [OPTIONS] -- PROGRAM [ARG...]" : "";
 }
@@ -108,6 +111,7 @@ void set_environment(const Options& options, const fs::path& libraries) {
   // Absolute, since the program may change its folder before the files are written.
   if (!options.profile.empty()) put("GFX906_SIM_PROFILE", fs::absolute(options.profile).string());
   if (options.sample_only) put("GFX906_SIM_SAMPLE_ONLY", "1");
+  if (options.no_host_time) put("GFX906_SIM_NO_HOST_TIME", "1");
   if (!options.trace.empty()) put("GFX906_SIM_TRACE", fs::absolute(options.trace).string());
 }
 

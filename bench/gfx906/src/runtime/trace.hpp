@@ -17,7 +17,7 @@ void advance_host(double seconds);
 void host_waits_until(double model_time);
 
 // Stands in every API function: between two of them the modelled clock goes on by the processor time
-// that the host program itself used, on this host.
+// that the host program itself used, on this host (not with GFX906_SIM_NO_HOST_TIME).
 class HostCall {
  public:
   HostCall();

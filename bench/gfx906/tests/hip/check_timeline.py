@@ -50,8 +50,8 @@ def main(path, clock):
     assert (len(empty), len(nodes)) == (8, 16)
     if clock == "modelled":
         near(there["dur"], 10 + size / 12e3, 0.01, "1 MiB to another card")
-        near((empty[7]["ts"] - empty[0]["ts"]) / 7, 12.2, 0.15, "empty launch and wait")
-        near(nodes[8]["ts"] - nodes[0]["ts"], 17.8, 0.15, "graph of eight and wait")
+        near((empty[7]["ts"] - empty[0]["ts"]) / 7, 12.2, 0.05, "empty launch and wait")
+        near(nodes[8]["ts"] - nodes[0]["ts"], 17.8, 0.1, "graph of eight and wait")
     print("timeline is right")
 
 
