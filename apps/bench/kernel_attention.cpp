@@ -19,11 +19,16 @@ std::optional<cpu::KvType> kv_type(const std::string& format) {
   const TypeInfo* type = find_type(format);
   if (!type) return {};
   switch (type->id) {
-    case F32::kGgufType: return cpu::KvType::kF32;
-    case F16::kGgufType: return cpu::KvType::kF16;
-    case BF16::kGgufType: return cpu::KvType::kBF16;
-    case Q8_0::kGgufType: return cpu::KvType::kQ8_0;
-    default: return {};
+    case F32::kGgufType:
+      return cpu::KvType::kF32;
+    case F16::kGgufType:
+      return cpu::KvType::kF16;
+    case BF16::kGgufType:
+      return cpu::KvType::kBF16;
+    case Q8_0::kGgufType:
+      return cpu::KvType::kQ8_0;
+    default:
+      return {};
   }
 }
 
@@ -42,7 +47,8 @@ void through_cache(cpu::KvType type, float* x, std::size_t n) {
 
 class AttentionCase final : public KernelCase {
  public:
-  AttentionCase(const KernelShape& s, cpu::KvType type, const cpu::Kernels& kernels) : s_(s), type_(type), kernels_(kernels) {
+  AttentionCase(const KernelShape& s, cpu::KvType type, const cpu::Kernels& kernels)
+      : s_(s), type_(type), kernels_(kernels) {
     const std::size_t positions = (std::size_t(s.keys) + 15) / 16 * 16;
     head_bytes_ = positions * cpu::kv_bytes(type, s.dim);
     cache_bytes_ = (2 * head_bytes_ * std::size_t(s.kv_heads) + 63) / 64 * 64;
@@ -52,7 +58,8 @@ class AttentionCase final : public KernelCase {
     const Result<int> copies = copies_for(cache_bytes_, working_set);
     if (!copies) return copies.status();
     copies_ = *copies;
-    Result<model::Arena> memory = model::Arena::create(cache_bytes_ * std::size_t(copies_), "the keys and values");
+    Result<model::Arena> memory =
+        model::Arena::create(cache_bytes_ * std::size_t(copies_), "the keys and values");
     if (!memory) return memory.status();
     memory_ = *std::move(memory);
     q_.resize(std::size_t(s_.keys) * q_width());
@@ -64,21 +71,28 @@ class AttentionCase final : public KernelCase {
       for (float& x : *all) x = random.normal();
     scratch_each_ = (cpu::attention_scratch_bytes(s_.dim) + 63) / 64 * 64;
     scratch_.resize(scratch_each_ * std::size_t(pool.size()) + 64);
-    partials_.resize(cpu::attention_partials(std::min(2 * pool.size(), 8 * s_.kv_heads), s_.dim, s_.keys));
+    partials_.resize(
+        cpu::attention_partials(std::min(2 * pool.size(), 8 * s_.kv_heads), s_.dim, s_.keys));
     // The op itself writes the earlier positions, in chunks as a prompt would.
     for (int at = 0; at < s_.keys - s_.n; at += kPromptChunk)
-      pool.run([&, at](cpu::Worker& w) { attend(w, 0, at, std::min(kPromptChunk, s_.keys - s_.n - at)); });
-    for (int c = 1; c < copies_; ++c) std::memcpy(memory_.data() + std::size_t(c) * cache_bytes_, memory_.data(), cache_bytes_);
+      pool.run([&, at](cpu::Worker& w) {
+        attend(w, 0, at, std::min(kPromptChunk, s_.keys - s_.n - at));
+      });
+    for (int c = 1; c < copies_; ++c)
+      std::memcpy(memory_.data() + std::size_t(c) * cache_bytes_, memory_.data(), cache_bytes_);
     return {};
   }
 
   std::string shape() const override {
-    return "h=" + std::to_string(s_.heads) + "/" + std::to_string(s_.kv_heads) + "x" + std::to_string(s_.dim) + " keys=" +
-           std::to_string(s_.keys) + " n=" + std::to_string(s_.n);
+    return "h=" + std::to_string(s_.heads) + "/" + std::to_string(s_.kv_heads) + "x" +
+           std::to_string(s_.dim) + " keys=" + std::to_string(s_.keys) +
+           " n=" + std::to_string(s_.n);
   }
   Cost cost() const override {
     Cost c = veloce::cost(args());
-    c.bytes = 8 * std::uint64_t(s_.n) * q_width() + 2 * std::uint64_t(s_.keys) * std::uint64_t(s_.kv_heads) * cpu::kv_bytes(type_, s_.dim);
+    c.bytes = 8 * std::uint64_t(s_.n) * q_width() + 2 * std::uint64_t(s_.keys) *
+                                                        std::uint64_t(s_.kv_heads) *
+                                                        cpu::kv_bytes(type_, s_.dim);
     return c;
   }
   Arithmetic arithmetic() const override { return Arithmetic::kFloat; }
@@ -103,10 +117,15 @@ class AttentionCase final : public KernelCase {
       a.v = v.data();
       a.out = want.data();
       if (Status s = ref::attention(a); !s) return s;
-      // Scores are off by a few roundings of sums of dim terms of about 1, the weights by as much, relatively.
-      const double bound = (8 + double(s_.dim) / 8 + double(s_.keys) / 16) * 0x1p-22 * double(largest);
+      // Scores are off by a few roundings of sums of dim terms of about 1, the weights by as much,
+      // relatively.
+      const double bound =
+          (8 + double(s_.dim) / 8 + double(s_.keys) / 16) * 0x1p-22 * double(largest);
       for (std::size_t i = 0; i < q_width(); ++i)
-        if (Status s = compare("attention", i, std::size_t(query), double(out_[std::size_t(query) * q_width() + i]), double(want[i]), bound); !s)
+        if (Status s =
+                compare("attention", i, std::size_t(query),
+                        double(out_[std::size_t(query) * q_width() + i]), double(want[i]), bound);
+            !s)
           return s;
     }
     return {};
@@ -117,12 +136,17 @@ class AttentionCase final : public KernelCase {
   std::size_t q_width() const { return std::size_t(s_.heads) * std::size_t(s_.dim); }
   std::size_t kv_width() const { return std::size_t(s_.kv_heads) * std::size_t(s_.dim); }
   AttentionArgs args() const {
-    return {s_.heads, s_.kv_heads, s_.dim, s_.n, s_.keys, 1.0f / std::sqrt(float(s_.dim)), nullptr, nullptr, nullptr, nullptr};
+    return {s_.heads, s_.kv_heads, s_.dim,  s_.n,   s_.keys, 1.0f / std::sqrt(float(s_.dim)),
+            nullptr,  nullptr,     nullptr, nullptr};
   }
 
   void attend(cpu::Worker& w, int copy, int position, int n) {
     std::byte* base = memory_.data() + std::size_t(copy) * cache_bytes_;
-    const cpu::Span span = {0, n, position, {base, base + head_bytes_ * std::size_t(s_.kv_heads), head_bytes_, head_bytes_, type_, type_}};
+    const cpu::Span span = {0,
+                            n,
+                            position,
+                            {base, base + head_bytes_ * std::size_t(s_.kv_heads), head_bytes_,
+                             head_bytes_, type_, type_}};
     cpu::Attention a;
     a.heads = s_.heads;
     a.kv_heads = s_.kv_heads;
@@ -137,7 +161,8 @@ class AttentionCase final : public KernelCase {
     a.span_count = 1;
     a.columns = n;
     a.out = out_.data() + std::size_t(position) * q_width();
-    a.scratch = scratch_.data() + (64 - reinterpret_cast<std::uintptr_t>(scratch_.data()) % 64) + std::size_t(w.index()) * scratch_each_;
+    a.scratch = scratch_.data() + (64 - reinterpret_cast<std::uintptr_t>(scratch_.data()) % 64) +
+                std::size_t(w.index()) * scratch_each_;
     a.partials = partials_.data();
     a.partials_size = partials_.size();
     kernels_.attention(w, a);
@@ -155,14 +180,25 @@ class AttentionCase final : public KernelCase {
 
 }  // namespace
 
-Result<std::unique_ptr<KernelCase>> make_attention_case(const KernelShape& s, const cpu::Kernels& kernels, cpu::Pool& pool, std::size_t working_set) {
+Result<std::unique_ptr<KernelCase>> make_attention_case(const KernelShape& s,
+                                                        const cpu::Kernels& kernels,
+                                                        cpu::Pool& pool, std::size_t working_set) {
   const std::optional<cpu::KvType> type = kv_type(s.format);
-  if (!type) return Status(Code::kInvalidArgument, "--format " + s.format + ": a cache is F32, F16, BF16 or Q8_0");
-  if (s.kv_heads < 1 || s.heads % s.kv_heads != 0 || s.heads / s.kv_heads > cpu::kAttentionBlockRows)
-    return Status(Code::kInvalidArgument, "--kv-heads " + std::to_string(s.kv_heads) + ": must divide --heads " + std::to_string(s.heads) +
-                                              " into groups of at most " + std::to_string(cpu::kAttentionBlockRows));
-  if (s.dim % 32 != 0) return Status(Code::kInvalidArgument, "--dim " + std::to_string(s.dim) + ": must be a multiple of 32");
-  if (s.n > s.keys) return Status(Code::kInvalidArgument, "--n " + std::to_string(s.n) + ": more than --keys " + std::to_string(s.keys));
+  if (!type)
+    return Status(Code::kInvalidArgument,
+                  "--format " + s.format + ": a cache is F32, F16, BF16 or Q8_0");
+  if (s.kv_heads < 1 || s.heads % s.kv_heads != 0 ||
+      s.heads / s.kv_heads > cpu::kAttentionBlockRows)
+    return Status(Code::kInvalidArgument, "--kv-heads " + std::to_string(s.kv_heads) +
+                                              ": must divide --heads " + std::to_string(s.heads) +
+                                              " into groups of at most " +
+                                              std::to_string(cpu::kAttentionBlockRows));
+  if (s.dim % 32 != 0)
+    return Status(Code::kInvalidArgument,
+                  "--dim " + std::to_string(s.dim) + ": must be a multiple of 32");
+  if (s.n > s.keys)
+    return Status(Code::kInvalidArgument,
+                  "--n " + std::to_string(s.n) + ": more than --keys " + std::to_string(s.keys));
   auto c = std::make_unique<AttentionCase>(s, *type, kernels);
   if (Status st = c->prepare(pool, working_set); !st) return st;
   return std::unique_ptr<KernelCase>(std::move(c));

@@ -1,12 +1,14 @@
-// veloce-bench kernel: times one op of the CPU backend in one shape, against what the machine gives at best.
+// veloce-bench kernel: times one op of the CPU backend in one shape, against what the machine gives
+// at best.
 //
-// Before timing, the result is compared with the scalar oracle (ref/), so that a fast wrong kernel cannot win. Operands
-// are cycled through copies that together exceed the last-level cache. A sample is a few runs in a row, so that it takes
-// milliseconds; the row gives the median and the spread of at least 30 of them.
+// Before timing, the result is compared with the scalar oracle (ref/), so that a fast wrong kernel
+// cannot win. Operands are cycled through copies that together exceed the last-level cache. A
+// sample is a few runs in a row, so that it takes milliseconds; the row gives the median and the
+// spread of at least 30 of them.
 //
-// Limit and ratio: the time at which the bytes that must be moved (ops/cost.hpp) come at the measured bandwidth, and the
-// time at which the operations are done at the measured rate of byte dots or float multiply-adds; the larger of both is
-// the floor, and the ratio is floor / median.
+// Limit and ratio: the time at which the bytes that must be moved (ops/cost.hpp) come at the
+// measured bandwidth, and the time at which the operations are done at the measured rate of byte
+// dots or float multiply-adds; the larger of both is the floor, and the ratio is floor / median.
 #pragma once
 
 #include <string>

@@ -36,17 +36,26 @@ class KernelCase {
 };
 
 // Makers of the cases. `working_set`: bytes that the copies together should at least take.
-using MakeCase = Result<std::unique_ptr<KernelCase>> (*)(const KernelShape&, const cpu::Kernels&, cpu::Pool&, std::size_t working_set);
-Result<std::unique_ptr<KernelCase>> make_matmul_case(const KernelShape&, const cpu::Kernels&, cpu::Pool&, std::size_t working_set);
-Result<std::unique_ptr<KernelCase>> make_attention_case(const KernelShape&, const cpu::Kernels&, cpu::Pool&, std::size_t working_set);
-Result<std::unique_ptr<KernelCase>> make_rms_norm_case(const KernelShape&, const cpu::Kernels&, cpu::Pool&, std::size_t working_set);
-Result<std::unique_ptr<KernelCase>> make_quantize_case(const KernelShape&, const cpu::Kernels&, cpu::Pool&, std::size_t working_set);
-Result<std::unique_ptr<KernelCase>> make_embed_case(const KernelShape&, const cpu::Kernels&, cpu::Pool&, std::size_t working_set);
+using MakeCase = Result<std::unique_ptr<KernelCase>> (*)(const KernelShape&, const cpu::Kernels&,
+                                                         cpu::Pool&, std::size_t working_set);
+Result<std::unique_ptr<KernelCase>> make_matmul_case(const KernelShape&, const cpu::Kernels&,
+                                                     cpu::Pool&, std::size_t working_set);
+Result<std::unique_ptr<KernelCase>> make_attention_case(const KernelShape&, const cpu::Kernels&,
+                                                        cpu::Pool&, std::size_t working_set);
+Result<std::unique_ptr<KernelCase>> make_rms_norm_case(const KernelShape&, const cpu::Kernels&,
+                                                       cpu::Pool&, std::size_t working_set);
+Result<std::unique_ptr<KernelCase>> make_quantize_case(const KernelShape&, const cpu::Kernels&,
+                                                       cpu::Pool&, std::size_t working_set);
+Result<std::unique_ptr<KernelCase>> make_embed_case(const KernelShape&, const cpu::Kernels&,
+                                                    cpu::Pool&, std::size_t working_set);
 
-// Number of copies for a working set, given the bytes of one. Refuses shapes beyond half the machine's memory.
+// Number of copies for a working set, given the bytes of one. Refuses shapes beyond half the
+// machine's memory.
 Result<int> copies_for(std::size_t one, std::size_t working_set);
 
-// kInternal naming the op, the place and both values, if |got - want| is beyond the bound or not a number.
-Status compare(const char* op, std::size_t row, std::size_t column, double got, double want, double bound);
+// kInternal naming the op, the place and both values, if |got - want| is beyond the bound or not a
+// number.
+Status compare(const char* op, std::size_t row, std::size_t column, double got, double want,
+               double bound);
 
 }  // namespace veloce::bench

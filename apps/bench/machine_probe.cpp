@@ -36,7 +36,10 @@ std::size_t last_level_cache_bytes() {
     char unit = 0;
     if (!(in >> size)) continue;
     in >> unit;
-    largest = std::max(largest, size << (unit == 'K' ? 10 : unit == 'M' ? 20 : unit == 'G' ? 30 : 0));
+    largest = std::max(largest, size << (unit == 'K'   ? 10
+                                         : unit == 'M' ? 20
+                                         : unit == 'G' ? 30
+                                                       : 0));
   }
   return largest > 0 ? largest : std::size_t(32) << 20;
 }
@@ -46,12 +49,15 @@ Ceilings measure_ceilings(cpu::Pool& pool, const cpu::Kernels& kernels) {
   const double workers = pool.size();
   std::atomic<std::int64_t> sink{0};
   const int rounds = kernels.isa == cpu::Isa::kPortable ? 1 << 16 : 1 << 20;
-  c.int8_dots = workers * rounds * double(kernels.probe_int8_operations) /
-                best_seconds(pool, 7, [&](cpu::Worker&) { sink += kernels.probe_int8_dots(rounds); });
-  c.float_fmas = workers * rounds * double(kernels.probe_float_operations) /
-                 best_seconds(pool, 7, [&](cpu::Worker&) { sink += kernels.probe_float_fmas(rounds); });
+  c.int8_dots =
+      workers * rounds * double(kernels.probe_int8_operations) /
+      best_seconds(pool, 7, [&](cpu::Worker&) { sink += kernels.probe_int8_dots(rounds); });
+  c.float_fmas =
+      workers * rounds * double(kernels.probe_float_operations) /
+      best_seconds(pool, 7, [&](cpu::Worker&) { sink += kernels.probe_float_fmas(rounds); });
 
-  const std::size_t half = std::clamp<std::size_t>(2 * last_level_cache_bytes(), std::size_t(64) << 20, std::size_t(512) << 20);
+  const std::size_t half = std::clamp<std::size_t>(2 * last_level_cache_bytes(),
+                                                   std::size_t(64) << 20, std::size_t(512) << 20);
   const std::size_t share = half / std::size_t(pool.size()) / 4096 * 4096;
   Result<model::Arena> arena = model::Arena::create(2 * half, "the bandwidth probes");
   if (!arena) return c;

@@ -1,4 +1,5 @@
-// What this machine gives at best: measured first, in the same process, so that a kernel's figures have a ceiling.
+// What this machine gives at best: measured first, in the same process, so that a kernel's figures
+// have a ceiling.
 #pragma once
 
 #include <cstddef>

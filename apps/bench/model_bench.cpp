@@ -30,7 +30,8 @@ std::string utc_now() {
   return text;
 }
 
-// BOS where the file names one to be added, else -1. A bench needs no whole tokenizer, nor its checks.
+// BOS where the file names one to be added, else -1. A bench needs no whole tokenizer, nor its
+// checks.
 std::int32_t bos_of(const gguf::Metadata& metadata) {
   const Result<text::VocabularyData> data = text::VocabularyData::from_metadata(metadata);
   if (!data) return -1;
@@ -43,14 +44,16 @@ class Feeder {
  public:
   Feeder(model::Engine& engine, std::int32_t bos) : engine_(engine), bos_(bos) {}
 
-  // n tokens from `position` on in steps of up to max_batch; logits of the last one only where asked for.
+  // n tokens from `position` on in steps of up to max_batch; logits of the last one only where
+  // asked for.
   Status read(int position, int n, bool want_logits) {
     for (int at = 0; at < n;) {
       const int piece = std::min(n - at, engine_.max_batch());
       batch_.clear();
       for (int i = 0; i < piece; ++i) {
         const int p = position + at + i;
-        batch_.push_back({p == 0 && bos_ >= 0 ? bos_ : draw_(random_), 0, p, want_logits && at + i == n - 1});
+        batch_.push_back(
+            {p == 0 && bos_ >= 0 ? bos_ : draw_(random_), 0, p, want_logits && at + i == n - 1});
       }
       if (Status s = engine_.step(batch_); !s) return s;
       at += piece;
@@ -71,7 +74,8 @@ class Feeder {
   std::vector<model::Token> batch_;
 };
 
-Status measure_once(model::Engine& engine, const ModelTest& test, Feeder& feeder, std::int64_t& nanoseconds) {
+Status measure_once(model::Engine& engine, const ModelTest& test, Feeder& feeder,
+                    std::int64_t& nanoseconds) {
   if (Status s = engine.truncate(0, 0); !s) return s;
   if (Status s = feeder.read(0, test.depth, false); !s) return s;
   const Clock::time_point begin = Clock::now();
@@ -82,8 +86,8 @@ Status measure_once(model::Engine& engine, const ModelTest& test, Feeder& feeder
 }
 
 // All tests of one model with one number of threads: one load.
-Status bench_loaded(const ModelBenchOptions& o, const std::string& path, int threads, const std::vector<ModelTest>& tests,
-                    ModelReport& report) {
+Status bench_loaded(const ModelBenchOptions& o, const std::string& path, int threads,
+                    const std::vector<ModelTest>& tests, ModelReport& report) {
   model::EngineOptions engine_options = o.engine;
   engine_options.path = path;
   engine_options.threads = threads;
@@ -155,48 +159,62 @@ Result<std::vector<ModelTest>> plan_tests(const ModelBenchOptions& o) {
       if (n > 0) tests.push_back({0, n, depth});
     for (const std::string& pair : o.pairs) {
       int p = 0, n = 0, used = 0;
-      if (std::sscanf(pair.c_str(), "%d,%d%n", &p, &n, &used) != 2 || used != int(pair.size()) || p < 0 || n < 0 ||
-          p + n < 1 || p > (1 << 24) || n > (1 << 24))
+      if (std::sscanf(pair.c_str(), "%d,%d%n", &p, &n, &used) != 2 || used != int(pair.size()) ||
+          p < 0 || n < 0 || p + n < 1 || p > (1 << 24) || n > (1 << 24))
         return Status(Code::kInvalidArgument, "--prompt-gen: '" + pair + "' is not P,N");
       tests.push_back({p, n, depth});
     }
   }
-  if (tests.empty()) return Status(Code::kInvalidArgument, "nothing to measure: give -p or -n a number above 0");
+  if (tests.empty())
+    return Status(Code::kInvalidArgument, "nothing to measure: give -p or -n a number above 0");
   return tests;
 }
 
-Status run_test(model::Engine& engine, const ModelTest& test, int repetitions, bool warmup, std::int32_t bos, ModelRow& row) {
+Status run_test(model::Engine& engine, const ModelTest& test, int repetitions, bool warmup,
+                std::int32_t bos, ModelRow& row) {
   Feeder feeder(engine, bos);
   std::int64_t nanoseconds = 0;
   row.time = utc_now();
   if (warmup) {
-    // The whole prompt, since it is one step; of the generation a few steps warm everything there is.
+    // The whole prompt, since it is one step; of the generation a few steps warm everything there
+    // is.
     const ModelTest few = {test.prompt, std::min(test.generate, 8), std::min(test.depth, 8)};
     if (Status s = measure_once(engine, few, feeder, nanoseconds); !s) return s;
   }
   for (int r = 0; r < repetitions; ++r) {
     if (Status s = measure_once(engine, test, feeder, nanoseconds); !s) return s;
     row.samples_ns.push_back(nanoseconds);
-    row.samples_ts.push_back(double(test.prompt + test.generate) / (double(std::max<std::int64_t>(nanoseconds, 1)) * 1e-9));
+    row.samples_ts.push_back(double(test.prompt + test.generate) /
+                             (double(std::max<std::int64_t>(nanoseconds, 1)) * 1e-9));
   }
   return engine.truncate(0, 0);
 }
 
 void add_model_bench(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("model", "Time a model: prompt processing and generation, tokens per second");
+  CLI::App* command = app.add_subcommand(
+      "model", "Time a model: prompt processing and generation, tokens per second");
   auto o = std::make_shared<ModelBenchOptions>();
   o->engine.check_tensors = false;
-  const auto list = [&](const std::string& flags, std::vector<int>& target, int most, const std::string& help) {
-    command->add_option(flags, target, help)->delimiter(',')->check(CLI::Range(0, most))->capture_default_str();
+  const auto list = [&](const std::string& flags, std::vector<int>& target, int most,
+                        const std::string& help) {
+    command->add_option(flags, target, help)
+        ->delimiter(',')
+        ->check(CLI::Range(0, most))
+        ->capture_default_str();
   };
   command->add_option("-m,--model", o->models, "GGUF file; may be given several times")->required();
   list("-p,--n-prompt", o->prompts, 1 << 24, "Prompt lengths to time, comma-separated (0: none)");
   list("-n,--n-gen", o->generates, 1 << 24, "Numbers of tokens to generate (0: none)");
   list("-d,--n-depth", o->depths, 1 << 24, "Tokens in the cache before a test begins");
   list("-t,--threads", o->threads, 4096, "Numbers of threads (0: one a core)");
-  command->add_option("--prompt-gen", o->pairs, "P,N: a prompt and then generation as one test (-pg)");
-  command->add_option("-b,--batch-size", o->batch, "Most tokens of a step")->check(CLI::Range(1, 1 << 20))->capture_default_str();
-  command->add_option("-r,--repetitions", o->repetitions, "Measured runs of each test")->check(CLI::Range(1, 1 << 20))->capture_default_str();
+  command->add_option("--prompt-gen", o->pairs,
+                      "P,N: a prompt and then generation as one test (-pg)");
+  command->add_option("-b,--batch-size", o->batch, "Most tokens of a step")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  command->add_option("-r,--repetitions", o->repetitions, "Measured runs of each test")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
   command->add_option("-o,--output", o->output, "table, json, jsonl or csv")
       ->check(CLI::IsMember({"table", "json", "jsonl", "csv"}))
       ->capture_default_str();

@@ -12,7 +12,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string dump(const Json& j, int indent) { return j.dump(indent, ' ', false, Json::error_handler_t::replace); }
+std::string dump(const Json& j, int indent) {
+  return j.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
 
 std::string model_type(const model::ModelInfo& info) {
   std::string type = info.architecture;
@@ -71,17 +73,21 @@ std::string test_name(const ModelTest& t) {
 
 void ModelReport::add_table(const ModelRow& row) {
   if (rows_ == 0) {
-    std::printf("%s, %s, veloce %s\n\n", apps::processor_name().c_str(), row.isa.c_str(), apps::build_commit().c_str());
-    std::printf("| %-32s | %10s | %9s | %7s | %18s | %20s |\n", "model", "size", "params", "threads", "test", "tokens/s");
-    std::printf("| %.32s | %.9s: | %.8s: | %.6s: | %.17s: | %.19s: |\n", "--------------------------------", "---------",
-                "--------", "------", "-----------------", "-------------------");
+    std::printf("%s, %s, veloce %s\n\n", apps::processor_name().c_str(), row.isa.c_str(),
+                apps::build_commit().c_str());
+    std::printf("| %-32s | %10s | %9s | %7s | %18s | %20s |\n", "model", "size", "params",
+                "threads", "test", "tokens/s");
+    std::printf("| %.32s | %.9s: | %.8s: | %.6s: | %.17s: | %.19s: |\n",
+                "--------------------------------", "---------", "--------", "------",
+                "-----------------", "-------------------");
   }
   const Spread speed = spread_of(row.samples_ts);
   char tokens[64];
   std::snprintf(tokens, sizeof tokens, "%.2f ± %.2f", speed.mean, speed.deviation);
   std::printf("| %-32s | %6.1f MiB | %7.1f M | %7d | %18s | %21s |\n", model_type(row.info).c_str(),
-              double(row.info.tensor_bytes) / 1048576, double(row.info.parameters) * 1e-6, row.threads,
-              test_name(row.test).c_str(), tokens);  // the plus-minus sign is two bytes
+              double(row.info.tensor_bytes) / 1048576, double(row.info.parameters) * 1e-6,
+              row.threads, test_name(row.test).c_str(),
+              tokens);  // the plus-minus sign is two bytes
 }
 
 void ModelReport::add(const ModelRow& row) {

@@ -1,4 +1,5 @@
-// The rows of veloce-bench model as a table for people or as JSON, JSON lines or CSV, printed as they come.
+// The rows of veloce-bench model as a table for people or as JSON, JSON lines or CSV, printed as
+// they come.
 #pragma once
 
 #include <string>

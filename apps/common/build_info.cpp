@@ -6,7 +6,9 @@
 
 namespace veloce::apps {
 
-std::string build_commit() { return VELOCE_BUILD_COMMIT; }
+std::string build_commit() {
+  return VELOCE_BUILD_COMMIT;
+}
 
 std::string processor_name() {
   std::ifstream info("/proc/cpuinfo");

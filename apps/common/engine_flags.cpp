@@ -16,8 +16,8 @@ const std::map<std::string, model::Activations> kActivations = {{"q8", model::Ac
                                                                 {"f32", model::Activations::kF32}};
 
 template <class T>
-void add_choice(CLI::App& app, const std::string& flags, const std::map<std::string, T>& choices, T& target,
-                const std::string& help) {
+void add_choice(CLI::App& app, const std::string& flags, const std::map<std::string, T>& choices,
+                T& target, const std::string& help) {
   std::vector<std::string> names;
   for (const auto& [name, value] : choices) names.push_back(name);
   app.add_option_function<std::string>(
@@ -34,17 +34,21 @@ const char* name_of(model::CacheType type) {
   return "?";
 }
 
-const char* name_of(model::Activations activations) { return activations == model::Activations::kF32 ? "f32" : "q8"; }
+const char* name_of(model::Activations activations) {
+  return activations == model::Activations::kF32 ? "f32" : "q8";
+}
 
 void add_engine_flags(CLI::App& app, model::EngineOptions& options) {
   add_choice(app, "--cache-type-k", kCacheTypes, options.cache_k, "Type of stored keys (-ctk)");
   add_choice(app, "--cache-type-v", kCacheTypes, options.cache_v, "Type of stored values (-ctv)");
-  add_choice(app, "--activations", kActivations, options.activations, "What quantized weights are multiplied with");
+  add_choice(app, "--activations", kActivations, options.activations,
+             "What quantized weights are multiplied with");
   app.add_flag("--check-tensors,!--no-check-tensors", options.check_tensors,
                "Look for NaN and infinity in the weights while loading")
       ->default_str(options.check_tensors ? "on" : "off");
   app.add_option_function<std::uint64_t>(
-         "--memory-limit", [&options](std::uint64_t mib) { options.memory_limit = std::size_t(mib) << 20; },
+         "--memory-limit",
+         [&options](std::uint64_t mib) { options.memory_limit = std::size_t(mib) << 20; },
          "MiB that loading may take (0: what is free)")
       ->check(CLI::Range(std::uint64_t(0), std::uint64_t(1) << 40));
 }
@@ -60,15 +64,17 @@ void add_switch_flags(CLI::App& app) {
       "--list-optimizations",
       [] {
         for (const Switch* s : Switch::all())
-          std::printf("%-12s %s%s\n", std::string(s->name()).c_str(), std::string(s->help()).c_str(),
-                      s->on() ? "" : " (off)");
+          std::printf("%-12s %s%s\n", std::string(s->name()).c_str(),
+                      std::string(s->help()).c_str(), s->on() ? "" : " (off)");
         throw CLI::Success();
       },
       "Print the optimizations that --without knows");
 }
 
-int parse(CLI::App& app, int argc, const char* const* argv, const std::map<std::string, std::string>& more) {
-  std::map<std::string, std::string> spellings = {{"-ctk", "--cache-type-k"}, {"-ctv", "--cache-type-v"}};
+int parse(CLI::App& app, int argc, const char* const* argv,
+          const std::map<std::string, std::string>& more) {
+  std::map<std::string, std::string> spellings = {{"-ctk", "--cache-type-k"},
+                                                  {"-ctv", "--cache-type-v"}};
   spellings.insert(more.begin(), more.end());
   std::vector<std::string> reversed;
   for (int i = argc - 1; i > 0; --i) {

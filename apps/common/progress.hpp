@@ -1,5 +1,5 @@
-// A progress line on stderr: rewritten in place on a terminal, a new line every five seconds elsewhere (so none at all
-// for what is quick).
+// A progress line on stderr: rewritten in place on a terminal, a new line every five seconds
+// elsewhere (so none at all for what is quick).
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,8 @@ namespace veloce::apps {
 class ProgressLine {
  public:
   ProgressLine();
-  // Shows the text, with the time left as estimated from the fraction done (in [0, 1]) since construction.
+  // Shows the text, with the time left as estimated from the fraction done (in [0, 1]) since
+  // construction.
   void show(double fraction, const std::string& text);
   // Removes the line from a terminal. Called by the destructor too.
   void clear();

@@ -27,7 +27,8 @@ struct Flags {
 
 constexpr std::size_t kLargestText = std::size_t(1) << 30;
 
-// The text, without one newline at its end (an editor's, not the author's), as the usual tool reads it.
+// The text, without one newline at its end (an editor's, not the author's), as the usual tool reads
+// it.
 Result<std::string> read_text(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) return Status(Code::kNotFound, path + ": cannot be opened");
@@ -35,7 +36,8 @@ Result<std::string> read_text(const std::string& path) {
   char part[1 << 16];
   while (in.read(part, sizeof part) || in.gcount() > 0) {
     text.append(part, std::size_t(in.gcount()));
-    if (text.size() > kLargestText) return Status(Code::kInvalidArgument, path + ": more than 1 GiB of text");
+    if (text.size() > kLargestText)
+      return Status(Code::kInvalidArgument, path + ": more than 1 GiB of text");
   }
   if (in.bad() || text.empty()) return Status(Code::kIo, path + ": nothing could be read");
   if (text.back() == '\n') text.pop_back();
@@ -53,10 +55,13 @@ void add_flags(CLI::App& app, Flags& f) {
   app.add_option("-t,--threads", f.engine.threads, "Compute threads (0: one a core)")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();
-  app.add_option("-b,--batch-size", f.batch, "Tokens of a step; as many chunks as fit are read side by side")
+  app.add_option("-b,--batch-size", f.batch,
+                 "Tokens of a step; as many chunks as fit are read side by side")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
-  app.add_option_function<int>("--chunks", [&f](int n) { f.chunks = n > 0 ? n : 0; }, "Score only so many chunks (-1: all)")
+  app.add_option_function<int>(
+         "--chunks", [&f](int n) { f.chunks = n > 0 ? n : 0; },
+         "Score only so many chunks (-1: all)")
       ->check(CLI::Range(-1, 1 << 30));
   app.add_flag("--json", f.json, "Print one JSON object");
   apps::add_engine_flags(app, f.engine);
@@ -99,7 +104,8 @@ Status run(const Flags& f) {
   if (!text) return text.status();
   Result<std::unique_ptr<model::Engine>> engine = load(f);
   if (!engine) return engine.status();
-  const Result<text::Tokenizer> tokenizer = text::Tokenizer::from_metadata((*engine)->file().metadata());
+  const Result<text::Tokenizer> tokenizer =
+      text::Tokenizer::from_metadata((*engine)->file().metadata());
   if (!tokenizer) return tokenizer.status();
   const std::vector<std::int32_t> tokens = tokenizer->encode(*text, true, false);
 
@@ -122,9 +128,11 @@ Status run(const Flags& f) {
   if (f.json) {
     print_json(*score, tokens.size(), f, seconds.count());
   } else {
-    for (std::size_t i = 0; i < score->running.size(); ++i) std::printf("[%zu]%.4f,", i + 1, score->running[i]);
-    std::printf("\n%zu chunks of %d tokens in %s\nFinal estimate: PPL = %.4f +/- %.5f\n", score->running.size(), f.context,
-                apps::duration(seconds.count()).c_str(), score->perplexity, score->uncertainty);
+    for (std::size_t i = 0; i < score->running.size(); ++i)
+      std::printf("[%zu]%.4f,", i + 1, score->running[i]);
+    std::printf("\n%zu chunks of %d tokens in %s\nFinal estimate: PPL = %.4f +/- %.5f\n",
+                score->running.size(), f.context, apps::duration(seconds.count()).c_str(),
+                score->perplexity, score->uncertainty);
   }
   return {};
 }

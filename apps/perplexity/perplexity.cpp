@@ -20,7 +20,8 @@ double negative_log_likelihood(std::span<const float> logits, std::int32_t token
 // The chunks of one round of steps, one a sequence, and what is scored in the step at hand.
 class Round {
  public:
-  Round(model::Engine& engine, std::span<const std::int32_t> tokens, const Options& o, cpu::Pool& pool)
+  Round(model::Engine& engine, std::span<const std::int32_t> tokens, const Options& o,
+        cpu::Pool& pool)
       : engine_(engine), tokens_(tokens), o_(o), pool_(pool) {}
 
   // Negative log likelihoods of chunks first .. first + count - 1, in order.
@@ -40,9 +41,9 @@ class Round {
 
  private:
   struct Wanted {
-    int index;             // in the batch
-    std::int32_t next;     // the token to predict
-    std::size_t slot;      // in the output
+    int index;          // in the batch
+    std::int32_t next;  // the token to predict
+    std::size_t slot;   // in the output
   };
 
   Status step(int first, int count, int at, int n, std::vector<double>& out) {
@@ -50,11 +51,13 @@ class Round {
     batch_.clear();
     wanted_.clear();
     for (int s = 0; s < count; ++s) {
-      const auto chunk = tokens_.subspan(std::size_t(first + s) * std::size_t(context), std::size_t(context));
+      const auto chunk =
+          tokens_.subspan(std::size_t(first + s) * std::size_t(context), std::size_t(context));
       for (int p = at; p < at + n; ++p) {
         const bool want = p >= half && p < context - 1;
         if (want)
-          wanted_.push_back({int(batch_.size()), chunk[std::size_t(p) + 1], std::size_t(s) * std::size_t(scored) + std::size_t(p - half)});
+          wanted_.push_back({int(batch_.size()), chunk[std::size_t(p) + 1],
+                             std::size_t(s) * std::size_t(scored) + std::size_t(p - half)});
         batch_.push_back({p == 0 && o_.bos >= 0 ? o_.bos : chunk[std::size_t(p)], s, p, want});
       }
     }
@@ -69,7 +72,11 @@ class Round {
     });
     for (const Wanted& x : wanted_)
       if (!std::isfinite(out[x.slot]))
-        return Status(Code::kInternal, "the logits at token " + std::to_string(std::size_t(first) * std::size_t(context) + std::size_t(x.index)) + " of the text are not finite");
+        return Status(
+            Code::kInternal,
+            "the logits at token " +
+                std::to_string(std::size_t(first) * std::size_t(context) + std::size_t(x.index)) +
+                " of the text are not finite");
     return {};
   }
 
@@ -83,14 +90,17 @@ class Round {
 
 Status check(const model::Engine& engine, std::span<const std::int32_t> tokens, const Options& o) {
   if (o.context < kMinContext || o.context > engine.context())
-    return Status(Code::kInvalidArgument, "context " + std::to_string(o.context) + " is not in " + std::to_string(kMinContext) +
-                                              " .. " + std::to_string(engine.context()));
+    return Status(Code::kInvalidArgument, "context " + std::to_string(o.context) + " is not in " +
+                                              std::to_string(kMinContext) + " .. " +
+                                              std::to_string(engine.context()));
   if (tokens.size() < std::size_t(o.context))
-    return Status(Code::kInvalidArgument, "the text has " + std::to_string(tokens.size()) + " tokens, fewer than one chunk of " +
+    return Status(Code::kInvalidArgument, "the text has " + std::to_string(tokens.size()) +
+                                              " tokens, fewer than one chunk of " +
                                               std::to_string(o.context));
   for (const std::int32_t t : tokens)
     if (t < 0 || t >= engine.info().vocabulary)
-      return Status(Code::kInvalidArgument, "token " + std::to_string(t) + " is outside the vocabulary");
+      return Status(Code::kInvalidArgument,
+                    "token " + std::to_string(t) + " is outside the vocabulary");
   return {};
 }
 
@@ -102,9 +112,11 @@ Shape shape_for(int context, int batch) {
   return {sequences, sequences * context};
 }
 
-Result<Score> measure(model::Engine& engine, std::span<const std::int32_t> tokens, const Options& o) {
+Result<Score> measure(model::Engine& engine, std::span<const std::int32_t> tokens,
+                      const Options& o) {
   if (Status s = check(engine, tokens, o); !s) return s;
-  const std::size_t whole = std::min<std::size_t>(tokens.size() / std::size_t(o.context), std::size_t(1) << 30);
+  const std::size_t whole =
+      std::min<std::size_t>(tokens.size() / std::size_t(o.context), std::size_t(1) << 30);
   const int chunks = o.chunks > 0 ? std::min(o.chunks, int(whole)) : int(whole);
   const int abreast = std::clamp(engine.max_batch() / o.context, 1, engine.max_sequences());
   cpu::Pool pool(engine.threads());
@@ -124,7 +136,8 @@ Result<Score> measure(model::Engine& engine, std::span<const std::int32_t> token
       }
       score.scored += std::int64_t(each);
       score.running.push_back(std::exp(sum / double(score.scored)));
-      if (o.progress && !o.progress(first + c + 1, chunks, score.running.back())) return Status(Code::kCancelled, "stopped");
+      if (o.progress && !o.progress(first + c + 1, chunks, score.running.back()))
+        return Status(Code::kCancelled, "stopped");
     }
   }
   const double n = double(score.scored), mean = sum / n, variance = squares / n - mean * mean;

@@ -12,7 +12,8 @@ namespace {
 
 // For models without a template: the ChatML form that most fine-tunes know.
 constexpr char kPlainTemplate[] =
-    "{%- for message in messages -%}{{ '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}"
+    "{%- for message in messages -%}{{ '<|im_start|>' + message.role + '\\n' + message.content + "
+    "'<|im_end|>\\n' }}"
     "{%- endfor -%}{%- if add_generation_prompt -%}{{ '<|im_start|>assistant\\n' }}{%- endif -%}";
 
 // --chat-template takes names as well.
@@ -54,7 +55,8 @@ Result<std::string> template_text(const std::string& given) {
                                             names + ")");
 }
 
-Result<std::shared_ptr<const text::jinja::Template>> parse(const std::string& source, const std::string& name) {
+Result<std::shared_ptr<const text::jinja::Template>> parse(const std::string& source,
+                                                           const std::string& name) {
   Result<text::jinja::Template> parsed = text::jinja::Template::parse(source);
   if (!parsed) return Status(parsed.status().code(), name + ": " + parsed.status().message());
   return std::make_shared<const text::jinja::Template>(*std::move(parsed));
@@ -78,7 +80,9 @@ std::string tool_prompt(const Json& tools, const std::string& example) {
   return out + "To call one, answer with its name and arguments in this form:\n" + example;
 }
 
-Json user(const std::string& text) { return {{"role", "user"}, {"content", text}}; }
+Json user(const std::string& text) {
+  return {{"role", "user"}, {"content", text}};
+}
 
 }  // namespace
 
@@ -91,8 +95,9 @@ Result<ChatRenderer> ChatRenderer::create(const std::string& given, const gguf::
   out.source_ = *std::move(text);
   if (given.empty()) {
     name = metadata.file() + ": tokenizer.chat_template";
-    for (const auto& [key, target] : {std::pair{"tokenizer.chat_template", &out.source_},
-                                      std::pair{"tokenizer.chat_template.tool_use", &out.tool_source_}}) {
+    for (const auto& [key, target] :
+         {std::pair{"tokenizer.chat_template", &out.source_},
+          std::pair{"tokenizer.chat_template.tool_use", &out.tool_source_}}) {
       if (!metadata.has(key)) continue;
       const auto stored = metadata.get<std::string>(key);
       if (!stored) return stored.status();
@@ -116,8 +121,9 @@ Result<ChatRenderer> ChatRenderer::create(const std::string& given, const gguf::
   return out;
 }
 
-// Shapes that every template is written for: no null contents, arguments as objects where the template walks through
-// them, `developer` as `system`, and no system turn where the template has none.
+// Shapes that every template is written for: no null contents, arguments as objects where the
+// template walks through them, `developer` as `system`, and no system turn where the template has
+// none.
 Json ChatRenderer::normal_messages(const Json& messages) const {
   Json out = Json::array();
   std::string system;
@@ -145,7 +151,8 @@ Json ChatRenderer::normal_messages(const Json& messages) const {
       for (Json& call : message["tool_calls"]) {
         Json& arguments = call["function"]["arguments"];
         if (!arguments.is_string()) continue;
-        if (Result<Json> parsed = parse_json(arguments.get<std::string>()); parsed && parsed->is_object()) {
+        if (Result<Json> parsed = parse_json(arguments.get<std::string>());
+            parsed && parsed->is_object()) {
           arguments = *std::move(parsed);
         }
       }
@@ -185,7 +192,8 @@ Json ChatRenderer::spelled_out(const Conversation& conversation) const {
         {{"role", "system"}, {"content", tool_prompt(conversation.tools, call_example_)}});
   for (Json message : conversation.messages) {
     const std::string role = message["role"];
-    std::string content = message["content"].is_string() ? message["content"].get<std::string>() : std::string();
+    std::string content =
+        message["content"].is_string() ? message["content"].get<std::string>() : std::string();
     if (offered && out.size() == 1 && (role == "system" || role == "developer")) {
       out[0]["content"] = content + "\n\n" + out[0]["content"].get<std::string>();
       continue;
@@ -221,10 +229,12 @@ Result<std::string> ChatRenderer::render(const Conversation& conversation) const
   text::jinja::RenderResult result = chosen->render(context);
   if (!result.ok()) {
     return Status(Code::kInvalidArgument, "the chat template refused this conversation (line " +
-                                              std::to_string(result.error.line) + "): " + result.error.message);
+                                              std::to_string(result.error.line) +
+                                              "): " + result.error.message);
   }
   // The tokenizer will put it there.
-  if (drop_bos_ && !bos_.empty() && result.output.starts_with(bos_)) result.output.erase(0, bos_.size());
+  if (drop_bos_ && !bos_.empty() && result.output.starts_with(bos_))
+    result.output.erase(0, bos_.size());
   return std::move(result.output);
 }
 
@@ -235,9 +245,14 @@ void ChatRenderer::probe() {
     return out.ok() && out->find(text) != std::string::npos;
   };
   const Json tool = {{"type", "function"},
-                     {"function", {{"name", "tool-probe"}, {"description", marker}, {"parameters", {{"type", "object"}, {"properties", Json::object()}}}}}};
+                     {"function",
+                      {{"name", "tool-probe"},
+                       {"description", marker},
+                       {"parameters", {{"type", "object"}, {"properties", Json::object()}}}}}};
   const auto call = [&](const std::string& name, Json arguments) {
-    return Json{{"id", "call00001"}, {"type", "function"}, {"function", {{"name", name}, {"arguments", std::move(arguments)}}}};
+    return Json{{"id", "call00001"},
+                {"type", "function"},
+                {"function", {{"name", name}, {"arguments", std::move(arguments)}}}};
   };
   const auto with_calls = [&](std::vector<Json> calls) {
     return Conversation{
@@ -248,7 +263,9 @@ void ChatRenderer::probe() {
         false};
   };
   Json found = Json::object();
-  found["supports_system_role"] = shows({{{{"role", "system"}, {"content", marker}}, user("x")}, Json::array(), Json::object(), true}, marker);
+  found["supports_system_role"] = shows(
+      {{{{"role", "system"}, {"content", marker}}, user("x")}, Json::array(), Json::object(), true},
+      marker);
   // Most templates read `tools`; some have another name for them.
   for (const char* name : {"tools", "xml_tools", "available_tools", "functions"}) {
     tools_variable_ = name;
@@ -266,22 +283,37 @@ void ChatRenderer::probe() {
       object_arguments &&
       shows(with_calls({call("tool-probe", {{"a", "b"}}), call("tool-probe", {{"key", needle}})}),
             needle);
-  found["supports_preserve_reasoning"] = shows({{user("x"), {{"role", "assistant"}, {"content", "y"}, {"reasoning_content", marker}}, user("z")}, Json::array(), Json::object(), true}, marker);
+  found["supports_preserve_reasoning"] =
+      shows({{user("x"),
+              {{"role", "assistant"}, {"content", "y"}, {"reasoning_content", marker}},
+              user("z")},
+             Json::array(),
+             Json::object(),
+             true},
+            marker);
   found["supports_string_content"] =
       shows({Json::array({user(marker)}), Json::array(), Json::object(), true}, marker);
-  found["supports_typed_content"] = shows({{{{"role", "user"}, {"content", {{{"type", "text"}, {"text", marker}}}}}}, Json::array(), Json::object(), true}, marker);
+  found["supports_typed_content"] =
+      shows({{{{"role", "user"}, {"content", {{{"type", "text"}, {"text", marker}}}}}},
+             Json::array(),
+             Json::object(),
+             true},
+            marker);
   const auto rendered = [&](const char* variable, Json value) {
     const Result<std::string> out =
         render({Json::array({user("x")}), Json::array(), {{variable, std::move(value)}}, true});
     return out.ok() ? *out : std::string();
   };
   can_think_ = rendered("enable_thinking", true) != rendered("enable_thinking", false);
-  found["supports_reasoning_effort"] = rendered("reasoning_effort", "low") != rendered("reasoning_effort", "high");
+  found["supports_reasoning_effort"] =
+      rendered("reasoning_effort", "low") != rendered("reasoning_effort", "high");
   capabilities_ = std::move(found);
-  const text::ChatRender render_for_format = [this](const Json& messages, const Json& tools, const Json& variables, bool generation_prompt) {
+  const text::ChatRender render_for_format = [this](const Json& messages, const Json& tools,
+                                                    const Json& variables, bool generation_prompt) {
     return render({messages, tools, variables, generation_prompt});
   };
-  text::ChatFormat format = text::ChatFormat::derive(render_for_format, tool_source_.empty() ? source_ : tool_source_);
+  text::ChatFormat format =
+      text::ChatFormat::derive(render_for_format, tool_source_.empty() ? source_ : tool_source_);
   // Where the template shows neither calls nor how to write them, the notation is ours.
   if (format.style == text::CallStyle::kNone ||
       (!can("supports_tools") && !can("supports_tool_calls"))) {

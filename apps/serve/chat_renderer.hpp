@@ -23,14 +23,14 @@ namespace veloce::serve {
 struct Conversation {
   Json messages = Json::array();
   Json tools = Json::array();
-  Json variables = Json::object();   // chat_template_kwargs and the like
+  Json variables = Json::object();  // chat_template_kwargs and the like
   bool add_generation_prompt = true;
 };
 
 class ChatRenderer {
  public:
-  // `given` is the template from the command line; empty: the file's (default and tool_use), else a plain one. An
-  // error names the line in the template.
+  // `given` is the template from the command line; empty: the file's (default and tool_use), else a
+  // plain one. An error names the line in the template.
   static Result<ChatRenderer> create(const std::string& given, const gguf::Metadata& metadata,
                                      const text::Tokenizer& tokenizer);
 
@@ -43,8 +43,9 @@ class ChatRenderer {
   const Json& capabilities() const { return capabilities_; }
   bool can(const char* capability) const { return capabilities_.value(capability, false); }
   bool can_think() const { return can_think_; }
-  // How the model writes thoughts and calls. Where the template has no tools, render() tells the model of them in the
-  // system prompt, and of a plain notation for calls; the format is that one then.
+  // How the model writes thoughts and calls. Where the template has no tools, render() tells the
+  // model of them in the system prompt, and of a plain notation for calls; the format is that one
+  // then.
   const text::ChatFormat& format() const { return *format_; }
 
  private:

@@ -42,10 +42,12 @@ class Builder {
   void group(std::string name) { group_ = std::move(name); }
 
   template <class T>
-  CLI::Option* value(const std::string& flags, T& target, const std::string& env, const std::string& help) {
+  CLI::Option* value(const std::string& flags, T& target, const std::string& env,
+                     const std::string& help) {
     return finish(app_.add_option(flags, target, help), env)->capture_default_str();
   }
-  CLI::Option* flag(const std::string& flags, bool& target, const std::string& env, const std::string& help) {
+  CLI::Option* flag(const std::string& flags, bool& target, const std::string& env,
+                    const std::string& help) {
     if (!env.empty()) plain_flag_value(environment_name(env));
     return finish(app_.add_flag(flags, target, help), env);
   }
@@ -95,47 +97,59 @@ struct Raw {
 void add_model(Builder& b, Options& o, Raw& raw) {
   b.group("Model");
   b.value("-m,--model", o.engine.path, "MODEL", "GGUF file; of a split model any part")->required();
-  b.value("-a,--alias", raw.aliases, "ALIAS", "Names of the model for clients, comma-separated; the first is its id");
+  b.value("-a,--alias", raw.aliases, "ALIAS",
+          "Names of the model for clients, comma-separated; the first is its id");
   b.value("-c,--ctx-size", o.context, "CTX_SIZE",
-          "Tokens of context, shared out over the slots where their number is given (0: the model's, for each)")
+          "Tokens of context, shared out over the slots where their number is given (0: the "
+          "model's, for each)")
       ->check(CLI::Range(0, 1 << 30));
   b.value("-t,--threads", o.engine.threads, "THREADS", "Compute threads (0 or -1: one a core)")
       ->check(CLI::Range(-1, 4096));
   b.value("--batch-size", o.batch, "BATCH", "Largest number of tokens in one step (-b, -ub)")
       ->check(CLI::Range(1, 65536));
-  b.value("--cache-type-k", raw.cache_k, "CACHE_TYPE_K", "Type of stored keys: f32, f16, bf16, q8_0 (-ctk)")
+  b.value("--cache-type-k", raw.cache_k, "CACHE_TYPE_K",
+          "Type of stored keys: f32, f16, bf16, q8_0 (-ctk)")
       ->check(CLI::IsMember({"f32", "f16", "bf16", "q8_0"}));
-  b.value("--cache-type-v", raw.cache_v, "CACHE_TYPE_V", "Type of stored values: f32, f16, bf16, q8_0 (-ctv)")
+  b.value("--cache-type-v", raw.cache_v, "CACHE_TYPE_V",
+          "Type of stored values: f32, f16, bf16, q8_0 (-ctv)")
       ->check(CLI::IsMember({"f32", "f16", "bf16", "q8_0"}));
-  b.value("--activations", raw.activations, "ACTIVATIONS", "What quantized weights are multiplied with: q8, f32")
+  b.value("--activations", raw.activations, "ACTIVATIONS",
+          "What quantized weights are multiplied with: q8, f32")
       ->check(CLI::IsMember({"q8", "f32"}));
   b.flag("--check-tensors,!--no-check-tensors", o.engine.check_tensors, "CHECK_TENSORS",
          "Look for NaN and infinity in the weights while loading (on)");
-  b.value("--memory-limit", raw.memory_limit_mib, "MEMORY_LIMIT", "MiB that loading may take (0: what is free)")
+  b.value("--memory-limit", raw.memory_limit_mib, "MEMORY_LIMIT",
+          "MiB that loading may take (0: what is free)")
       ->check(CLI::Range(0L, 1L << 40));
   b.flag("--warmup,!--no-warmup", o.warmup, "WARMUP", "Run one step before serving (on)");
 }
 
 void add_network(Builder& b, Options& o, Raw& raw) {
   b.group("Network");
-  b.value("--host", o.http.host, "HOST", "Address to listen on; a name ending in .sock is a Unix socket");
+  b.value("--host", o.http.host, "HOST",
+          "Address to listen on; a name ending in .sock is a Unix socket");
   b.value("--port", o.http.port, "PORT", "TCP port (0: any free one)")->check(CLI::Range(0, 65535));
   b.flag("--reuse-port", o.http.reuse_port, "REUSE_PORT", "Let several servers share the port");
   b.value("--api-prefix", o.http.api_prefix, "API_PREFIX", "Path in front of every route");
-  b.value("--api-key", raw.api_keys, "API_KEY", "Accepted API keys, comma-separated (none: open to all)");
-  b.value("--api-key-file", raw.api_key_file, "API_KEY_FILE", "File with one key a line; # starts a comment line");
+  b.value("--api-key", raw.api_keys, "API_KEY",
+          "Accepted API keys, comma-separated (none: open to all)");
+  b.value("--api-key-file", raw.api_key_file, "API_KEY_FILE",
+          "File with one key a line; # starts a comment line");
   b.value("--ssl-key-file", o.http.tls_key, "SSL_KEY_FILE", "Private key for TLS (PEM)");
   b.value("--ssl-cert-file", o.http.tls_certificate, "SSL_CERT_FILE", "Certificate for TLS (PEM)");
-  b.value("--cors-origins", o.http.cors.origins, "CORS_ORIGINS", "Allowed origins: *, localhost, or one origin");
+  b.value("--cors-origins", o.http.cors.origins, "CORS_ORIGINS",
+          "Allowed origins: *, localhost, or one origin");
   b.value("--cors-methods", o.http.cors.methods, "CORS_METHODS", "Allowed methods");
   b.value("--cors-headers", o.http.cors.headers, "CORS_HEADERS", "Allowed headers");
   b.flag("--cors-credentials,!--no-cors-credentials", o.http.cors.credentials, "CORS_CREDENTIALS",
          "Allow credentials (on)");
-  b.value("--timeout", raw.timeout, "TIMEOUT", "Seconds a write to a client may stall, 600 at most count (-to)")
+  b.value("--timeout", raw.timeout, "TIMEOUT",
+          "Seconds a write to a client may stall, 600 at most count (-to)")
       ->check(CLI::Range(1, 1 << 20));
   b.value("--threads-http", o.http.threads, "THREADS_HTTP", "Most connections served at a time")
       ->check(CLI::Range(2, 16384));
-  b.value("--body-limit", raw.body_limit_mib, "BODY_LIMIT", "Largest request body in MiB")->check(CLI::Range(1, 65536));
+  b.value("--body-limit", raw.body_limit_mib, "BODY_LIMIT", "Largest request body in MiB")
+      ->check(CLI::Range(1, 65536));
   b.value("--sse-ping-interval", o.ping_seconds, "SSE_PING_INTERVAL",
           "Seconds of silence in a stream before a comment is sent (-1: never)")
       ->check(CLI::Range(-1, 1 << 20));
@@ -143,9 +157,11 @@ void add_network(Builder& b, Options& o, Raw& raw) {
 
 void add_serving(Builder& b, Options& o, Raw& raw) {
   b.group("Serving");
-  b.value("--parallel", o.parallel, "N_PARALLEL", "Slots: requests worked on side by side (-np; -1: automatic)")
+  b.value("--parallel", o.parallel, "N_PARALLEL",
+          "Slots: requests worked on side by side (-np; -1: automatic)")
       ->check(CLI::Range(-1, 1024));
-  b.value("--queue-limit", o.queue_limit, "QUEUE_LIMIT", "Most requests that wait for a slot; more get a 503")
+  b.value("--queue-limit", o.queue_limit, "QUEUE_LIMIT",
+          "Most requests that wait for a slot; more get a 503")
       ->check(CLI::Range(0, 1 << 20));
   b.value("--shutdown-timeout", o.shutdown_seconds, "SHUTDOWN_TIMEOUT",
           "Seconds that running requests get to finish after SIGTERM or SIGINT")
@@ -163,10 +179,13 @@ void add_serving(Builder& b, Options& o, Raw& raw) {
          "In /infill the suffix stands before the prefix");
   b.value("--ui-config", raw.ui_config, "UI_CONFIG",
           "JSON object of settings for the chat page, shown in /props");
-  b.value("--pooling", raw.pooling, "POOLING", "How embeddings are made of a text's tokens: none, mean, cls, last")
+  b.value("--pooling", raw.pooling, "POOLING",
+          "How embeddings are made of a text's tokens: none, mean, cls, last")
       ->check(CLI::IsMember({"none", "mean", "cls", "last"}));
-  b.value("--slot-save-path", o.slot_save_path, "SLOT_SAVE_PATH", "Folder in which slots may be saved");
-  b.flag("--cache-prompt,!--no-cache-prompt", o.cache_prompt, "CACHE_PROMPT", "Reuse the common prefix of prompts (on)");
+  b.value("--slot-save-path", o.slot_save_path, "SLOT_SAVE_PATH",
+          "Folder in which slots may be saved");
+  b.flag("--cache-prompt,!--no-cache-prompt", o.cache_prompt, "CACHE_PROMPT",
+         "Reuse the common prefix of prompts (on)");
   b.flag("--context-shift,!--no-context-shift", o.context_shift, "CONTEXT_SHIFT",
          "Where the context is full, forget the middle of it, read the rest anew and go on (off)");
   b.request_default<int>("--keep", o.sampling.values, "n_keep", "KEEP",
@@ -184,13 +203,17 @@ void add_chat(Builder& b, Options& o, Raw& raw) {
   b.value("--chat-template", o.chat_template, "CHAT_TEMPLATE",
           "Jinja text, or a name (chatml, llama3, gemma, phi3, zephyr), in place of the model's");
   b.value("--chat-template-file", raw.template_file, "CHAT_TEMPLATE_FILE", "The same from a file");
-  b.value("--chat-template-kwargs", raw.template_kwargs, "CHAT_TEMPLATE_KWARGS", "JSON object of template variables");
-  b.value("--reasoning-format", o.reasoning_format, "THINK", "Where thoughts go: none, auto, deepseek, deepseek-legacy")
+  b.value("--chat-template-kwargs", raw.template_kwargs, "CHAT_TEMPLATE_KWARGS",
+          "JSON object of template variables");
+  b.value("--reasoning-format", o.reasoning_format, "THINK",
+          "Where thoughts go: none, auto, deepseek, deepseek-legacy")
       ->check(CLI::IsMember({"none", "auto", "deepseek", "deepseek-legacy"}));
   b.value("--reasoning", o.reasoning, "REASONING", "Thinking: on, off, auto (-rea)")
       ->check(CLI::IsMember({"on", "off", "auto"}));
-  b.value("--reasoning-effort", o.reasoning_effort, "REASONING_EFFORT", "Template variable of that name");
-  b.value("--reasoning-budget", o.reasoning_budget, "THINK_BUDGET", "Most tokens of thinking (-1: no limit)")
+  b.value("--reasoning-effort", o.reasoning_effort, "REASONING_EFFORT",
+          "Template variable of that name");
+  b.value("--reasoning-budget", o.reasoning_budget, "THINK_BUDGET",
+          "Most tokens of thinking (-1: no limit)")
       ->check(CLI::Range(-1, 1 << 30));
   b.value("--reasoning-budget-message", o.reasoning_budget_message, "THINK_BUDGET_MESSAGE",
           "Text put in front of the end of thinking when the budget is used up");
@@ -207,30 +230,45 @@ void add_chat(Builder& b, Options& o, Raw& raw) {
 void add_sampling(Builder& b, Options& o, Raw& raw) {
   Json& v = o.sampling.values;
   b.group("Defaults of requests");
-  b.value("-n,--predict,--n-predict", o.predict, "N_PREDICT", "Most tokens of an answer (-1: until the end)")
+  b.value("-n,--predict,--n-predict", o.predict, "N_PREDICT",
+          "Most tokens of an answer (-1: until the end)")
       ->check(CLI::Range(-1, 1 << 30));
   b.value("-r,--reverse-prompt", o.stops, "", "A stop string; may be given several times");
-  b.request_default<double>("--temp,--temperature", v, "temperature", "TEMP", "Temperature (0.8); 0 is greedy");
+  b.request_default<double>("--temp,--temperature", v, "temperature", "TEMP",
+                            "Temperature (0.8); 0 is greedy");
   b.request_default<int>("--top-k", v, "top_k", "TOP_K", "Top-k (40; 0: off)");
   b.request_default<double>("--top-p", v, "top_p", "TOP_P", "Top-p (0.95; 1: off)");
   b.request_default<double>("--min-p", v, "min_p", "MIN_P", "Min-p (0.05; 0: off)");
   b.request_default<double>("--typical", v, "typical_p", "TYPICAL", "Typical p (1: off)");
-  b.request_default<double>("--top-n-sigma", v, "top_n_sigma", "TOP_N_SIGMA", "Top-n-sigma (-1: off)");
-  b.request_default<double>("--xtc-probability", v, "xtc_probability", "XTC_PROBABILITY", "XTC probability (0: off)");
-  b.request_default<double>("--xtc-threshold", v, "xtc_threshold", "XTC_THRESHOLD", "XTC threshold (0.1)");
+  b.request_default<double>("--top-n-sigma", v, "top_n_sigma", "TOP_N_SIGMA",
+                            "Top-n-sigma (-1: off)");
+  b.request_default<double>("--xtc-probability", v, "xtc_probability", "XTC_PROBABILITY",
+                            "XTC probability (0: off)");
+  b.request_default<double>("--xtc-threshold", v, "xtc_threshold", "XTC_THRESHOLD",
+                            "XTC threshold (0.1)");
   b.request_default<std::int64_t>("-s,--seed", v, "seed", "SEED", "Seed (-1: random)");
-  b.request_default<int>("--repeat-last-n", v, "repeat_last_n", "REPEAT_LAST_N", "Window of the penalties (64)");
-  b.request_default<double>("--repeat-penalty", v, "repeat_penalty", "REPEAT_PENALTY", "Repeat penalty (1: off)");
-  b.request_default<double>("--presence-penalty", v, "presence_penalty", "PRESENCE_PENALTY", "Presence penalty (0)");
-  b.request_default<double>("--frequency-penalty", v, "frequency_penalty", "FREQUENCY_PENALTY", "Frequency penalty (0)");
-  b.request_default<double>("--dry-multiplier", v, "dry_multiplier", "DRY_MULTIPLIER", "DRY multiplier (0: off)");
+  b.request_default<int>("--repeat-last-n", v, "repeat_last_n", "REPEAT_LAST_N",
+                         "Window of the penalties (64)");
+  b.request_default<double>("--repeat-penalty", v, "repeat_penalty", "REPEAT_PENALTY",
+                            "Repeat penalty (1: off)");
+  b.request_default<double>("--presence-penalty", v, "presence_penalty", "PRESENCE_PENALTY",
+                            "Presence penalty (0)");
+  b.request_default<double>("--frequency-penalty", v, "frequency_penalty", "FREQUENCY_PENALTY",
+                            "Frequency penalty (0)");
+  b.request_default<double>("--dry-multiplier", v, "dry_multiplier", "DRY_MULTIPLIER",
+                            "DRY multiplier (0: off)");
   b.request_default<double>("--dry-base", v, "dry_base", "DRY_BASE", "DRY base (1.75)");
-  b.request_default<int>("--dry-allowed-length", v, "dry_allowed_length", "DRY_ALLOWED_LENGTH", "DRY allowed length (2)");
-  b.request_default<int>("--dry-penalty-last-n", v, "dry_penalty_last_n", "DRY_PENALTY_LAST_N", "DRY window (64)");
+  b.request_default<int>("--dry-allowed-length", v, "dry_allowed_length", "DRY_ALLOWED_LENGTH",
+                         "DRY allowed length (2)");
+  b.request_default<int>("--dry-penalty-last-n", v, "dry_penalty_last_n", "DRY_PENALTY_LAST_N",
+                         "DRY window (64)");
   b.request_default<int>("--mirostat", v, "mirostat", "MIROSTAT", "Mirostat 0, 1 or 2");
-  b.request_default<double>("--mirostat-ent", v, "mirostat_tau", "MIROSTAT_ENT", "Mirostat tau (5)");
-  b.request_default<double>("--mirostat-lr", v, "mirostat_eta", "MIROSTAT_LR", "Mirostat eta (0.1)");
-  b.request_default<std::string>("--samplers", v, "samplers", "SAMPLERS", "Order of samplers, separated by ;");
+  b.request_default<double>("--mirostat-ent", v, "mirostat_tau", "MIROSTAT_ENT",
+                            "Mirostat tau (5)");
+  b.request_default<double>("--mirostat-lr", v, "mirostat_eta", "MIROSTAT_LR",
+                            "Mirostat eta (0.1)");
+  b.request_default<std::string>("--samplers", v, "samplers", "SAMPLERS",
+                                 "Order of samplers, separated by ;");
   b.request_default<std::string>("--grammar", v, "grammar", "GRAMMAR", "GBNF grammar of answers");
   b.value("--grammar-file", raw.grammar_file, "GRAMMAR_FILE", "The same from a file");
   b.value("-j,--json-schema", raw.json_schema, "JSON_SCHEMA", "JSON schema of answers");
@@ -245,11 +283,13 @@ void add_sampling(Builder& b, Options& o, Raw& raw) {
 void add_log(Builder& b, Options& o, Raw& raw) {
   b.group("Log");
   b.flag("-v,--verbose", raw.verbose, "", "Log everything");
-  b.value("--verbosity", raw.verbosity, "LOG_VERBOSITY", "0 errors, 1 warnings, 2 and 3 requests, 4 everything (-lv)");
+  b.value("--verbosity", raw.verbosity, "LOG_VERBOSITY",
+          "0 errors, 1 warnings, 2 and 3 requests, 4 everything (-lv)");
   b.value("--log-file", o.log.file, "LOG_FILE", "Also write the log there");
   b.value("--log-format", raw.log_format, "LOG_FORMAT", "text, or json: one object a line")
       ->check(CLI::IsMember({"text", "json"}));
-  b.flag("--log-timestamps,!--no-log-timestamps", o.log.timestamps, "LOG_TIMESTAMPS", "Time at the start of a line (on)");
+  b.flag("--log-timestamps,!--no-log-timestamps", o.log.timestamps, "LOG_TIMESTAMPS",
+         "Time at the start of a line (on)");
   b.flag("--log-disable", raw.log_disable, "", "No log");
 }
 
@@ -304,7 +344,8 @@ void finish(Options& o, const Raw& raw) {
   if (!raw.ui_config.empty()) o.ui_settings = read_object(raw.ui_config, "--ui-config");
   o.engine.cache_k = cache_type(raw.cache_k);
   o.engine.cache_v = cache_type(raw.cache_v);
-  o.engine.activations = raw.activations == "f32" ? model::Activations::kF32 : model::Activations::kQ8;
+  o.engine.activations =
+      raw.activations == "f32" ? model::Activations::kF32 : model::Activations::kQ8;
   o.engine.memory_limit = static_cast<std::size_t>(raw.memory_limit_mib) << 20;
   o.engine.max_batch = o.batch;
   if (o.engine.threads < 0) o.engine.threads = 0;
@@ -319,17 +360,22 @@ void finish(Options& o, const Raw& raw) {
   }
   o.http.timeouts.write = std::chrono::seconds(std::min(raw.timeout, 600));
   o.http.body_limit = static_cast<std::size_t>(raw.body_limit_mib) << 20;
-  if (!raw.template_file.empty()) o.chat_template = read_text(raw.template_file, "--chat-template-file");
+  if (!raw.template_file.empty())
+    o.chat_template = read_text(raw.template_file, "--chat-template-file");
   if (!raw.template_kwargs.empty()) {
     o.template_kwargs = read_object(raw.template_kwargs, "--chat-template-kwargs");
   }
-  o.pooling = raw.pooling == "none" ? Pooling::kNone : raw.pooling == "cls" ? Pooling::kFirst
-              : raw.pooling == "last" ? Pooling::kLast : Pooling::kMean;
+  o.pooling = raw.pooling == "none"   ? Pooling::kNone
+              : raw.pooling == "cls"  ? Pooling::kFirst
+              : raw.pooling == "last" ? Pooling::kLast
+                                      : Pooling::kMean;
   o.log.json = raw.log_format == "json";
   o.log.enabled = !raw.log_disable;
   if (raw.verbosity >= 0) {
-    o.log.level = raw.verbosity == 0 ? log::Level::kError : raw.verbosity == 1 ? log::Level::kWarning
-                  : raw.verbosity <= 3 ? log::Level::kInfo : log::Level::kDebug;
+    o.log.level = raw.verbosity == 0   ? log::Level::kError
+                  : raw.verbosity == 1 ? log::Level::kWarning
+                  : raw.verbosity <= 3 ? log::Level::kInfo
+                                       : log::Level::kDebug;
   }
   if (raw.verbose) o.log.level = log::Level::kDebug;
   for (const auto& [field, value] : o.sampling.values.items()) {
@@ -367,8 +413,9 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
       "Print what this build computes on");
   Compatibility compatibility;
   compatibility.add_to(app);
-  app.footer("Every option can be set by VELOCE_<NAME> or LLAMA_ARG_<NAME> in the environment as well.\n"
-             "veloce-serve --completion bash|zsh|fish prints a completion script.");
+  app.footer(
+      "Every option can be set by VELOCE_<NAME> or LLAMA_ARG_<NAME> in the environment as well.\n"
+      "veloce-serve --completion bash|zsh|fish prints a completion script.");
   Result<std::vector<std::string>> arguments = long_spellings(argc, argv);
   if (!arguments) {
     std::cerr << "veloce-serve: " << arguments.status().message() << '\n';

@@ -1,5 +1,5 @@
-// The command line and environment of veloce-serve. Every option can also be set by VELOCE_<NAME> or, as users of the
-// usual server have it in their files, LLAMA_ARG_<NAME>; the command line wins.
+// The command line and environment of veloce-serve. Every option can also be set by VELOCE_<NAME>
+// or, as users of the usual server have it in their files, LLAMA_ARG_<NAME>; the command line wins.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,16 @@
 
 namespace veloce::serve {
 
-// Defaults of a request's sampling, and which of them the user set (the model's own recommendation yields to those).
+// Defaults of a request's sampling, and which of them the user set (the model's own recommendation
+// yields to those).
 struct SamplingDefaults {
-  Json values = Json::object();   // request field -> value, only those set
+  Json values = Json::object();  // request field -> value, only those set
 };
 
 struct Options {
   model::EngineOptions engine;
-  int context = 0;               // -c: all slots together, unless their number is automatic
-  int parallel = -1;             // -np: -1 is automatic
+  int context = 0;    // -c: all slots together, unless their number is automatic
+  int parallel = -1;  // -np: -1 is automatic
   int batch = 512;
   std::vector<std::string> aliases;
 
@@ -32,7 +33,7 @@ struct Options {
   bool metrics = false;
   bool props = false;
   bool slots = true;
-  bool ui = true;                // the chat page at /
+  bool ui = true;  // the chat page at /
   bool embeddings = false;
   Pooling pooling = Pooling::kMean;
   int embd_normalize = 2;
@@ -40,8 +41,8 @@ struct Options {
   Json ui_settings = Json::object();
   std::string slot_save_path;
   int ping_seconds = 30;
-  int queue_limit = 256;         // requests waiting for a slot
-  int shutdown_seconds = 30;     // patience with running streams
+  int queue_limit = 256;      // requests waiting for a slot
+  int shutdown_seconds = 30;  // patience with running streams
 
   int predict = -1;
   std::vector<std::string> stops;
@@ -51,7 +52,7 @@ struct Options {
   bool context_shift = false;
   SamplingDefaults sampling;
 
-  std::string chat_template;     // the text; empty: the model's
+  std::string chat_template;  // the text; empty: the model's
   Json template_kwargs = Json::object();
   std::string reasoning_format = "auto";
   std::string reasoning = "auto";

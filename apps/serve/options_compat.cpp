@@ -136,7 +136,8 @@ Result<std::vector<std::string>> long_spellings(int argc, const char* const* arg
     }
     for (const Spelling& gone : kGone) {
       if (argument == gone.from) {
-        return Status(Code::kInvalidArgument, std::string(gone.from) + " was removed; use " + gone.to);
+        return Status(Code::kInvalidArgument,
+                      std::string(gone.from) + " was removed; use " + gone.to);
       }
     }
     const std::string name = argument.substr(0, argument.find('='));
@@ -165,9 +166,15 @@ void Compatibility::add_to(CLI::App& app) {
     CLI::Option* option =
         accepted.takes_value
             ? app.add_option_function<std::string>(
-                  name, [this, name](const std::string&) { given_[name] = "takes no effect in this build"; }, help)
+                  name,
+                  [this, name](const std::string&) {
+                    given_[name] = "takes no effect in this build";
+                  },
+                  help)
             : app.add_flag_function(
-                  name, [this, name](std::int64_t) { given_[name] = "takes no effect in this build"; }, help);
+                  name,
+                  [this, name](std::int64_t) { given_[name] = "takes no effect in this build"; },
+                  help);
     option->group("Accepted without effect");
   }
 }
@@ -188,8 +195,10 @@ void Compatibility::report(const CLI::App& app) const {
 int print_completion(const CLI::App& app, const std::string& shell) {
   std::vector<std::pair<std::string, std::string>> names;
   for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.emplace_back("--" + name, option->get_description());
-    for (const std::string& name : option->get_snames()) names.emplace_back("-" + name, option->get_description());
+    for (const std::string& name : option->get_lnames())
+      names.emplace_back("--" + name, option->get_description());
+    for (const std::string& name : option->get_snames())
+      names.emplace_back("-" + name, option->get_description());
   }
   for (const Spelling& spelling : kShort) names.emplace_back(spelling.from, "");
   std::sort(names.begin(), names.end());
@@ -212,8 +221,8 @@ int print_completion(const CLI::App& app, const std::string& shell) {
       std::string safe;
       for (const char c : help) safe += c == '\'' || c == '\\' ? ' ' : c;
       const bool is_long = name.starts_with("--");
-      std::cout << "complete -c veloce-serve " << (is_long ? "-l " : "-o ") << name.substr(is_long ? 2 : 1) << " -d '"
-                << safe << "'\n";
+      std::cout << "complete -c veloce-serve " << (is_long ? "-l " : "-o ")
+                << name.substr(is_long ? 2 : 1) << " -d '" << safe << "'\n";
     }
   } else {
     std::cerr << "veloce-serve: --completion takes bash, zsh or fish, not '" << shell << "'\n";

@@ -1,5 +1,5 @@
-// What the usual server's users type that is not an option of ours as it stands: short names of several letters,
-// options that mean nothing on this backend, and options that are gone.
+// What the usual server's users type that is not an option of ours as it stands: short names of
+// several letters, options that mean nothing on this backend, and options that are gone.
 #pragma once
 
 #include <map>
@@ -12,7 +12,8 @@
 
 namespace veloce::serve {
 
-// The arguments with short names such as -np as long ones. Fails for options of the past, naming what replaced them.
+// The arguments with short names such as -np as long ones. Fails for options of the past, naming
+// what replaced them.
 Result<std::vector<std::string>> long_spellings(int argc, const char* const* argv);
 
 // Options that are accepted and change nothing here; said so in the log when one is given.

@@ -28,13 +28,15 @@ std::string mebibytes(std::size_t bytes) {
   return text;
 }
 
-// An automatic number of slots is the largest power of two up to kAutomaticSlots whose state takes no more memory than
-// the weights or kCheapState: a small model serves several people at once, a large one keeps its memory for one context.
-// (The usual server shares one pool between 4 slots; a pool would need a paged cache, and a card wants one slot.)
+// An automatic number of slots is the largest power of two up to kAutomaticSlots whose state takes
+// no more memory than the weights or kCheapState: a small model serves several people at once, a
+// large one keeps its memory for one context. (The usual server shares one pool between 4 slots; a
+// pool would need a paged cache, and a card wants one slot.)
 constexpr int kAutomaticSlots = 4;
 constexpr std::size_t kCheapState = std::size_t(1) << 30;
 
-// -c is shared out over the slots where their number is given; an automatic number gives each slot all of it.
+// -c is shared out over the slots where their number is given; an automatic number gives each slot
+// all of it.
 model::EngineOptions engine_options(const Options& options, int slots, bool automatic) {
   model::EngineOptions out = options.engine;
   out.sequences = slots;
@@ -47,7 +49,8 @@ model::EngineOptions engine_options(const Options& options, int slots, bool auto
 
 class App {
  public:
-  App(const Options& options, const EngineSource& source) : options_(options), source_(source), http_(options.http) {
+  App(const Options& options, const EngineSource& source)
+      : options_(options), source_(source), http_(options.http) {
     const ServiceOf service = [this]() -> const Service& { return *service_.load(); };
     http_.set_gate([this](const http::Exchange&) {
       if (!service_.load()) throw ApiError::unavailable("Loading model");
@@ -87,7 +90,9 @@ class App {
       sigwait(&signals, &second);
       _exit(130);
     }).detach();
-    if (!failed_) log::info("shutting down", {{"active", http_.active()}, {"patience_s", options_.shutdown_seconds}});
+    if (!failed_)
+      log::info("shutting down",
+                {{"active", http_.active()}, {"patience_s", options_.shutdown_seconds}});
     loading.join();
     http_.drain(std::chrono::seconds(options_.shutdown_seconds));
     if (Service* service = owned_.get()) service->scheduler().stop();
@@ -116,10 +121,15 @@ class App {
     const http::HttpOptions& http = options_.http;
     const bool unix_socket = http.host.ends_with(".sock");
     const std::string scheme = http.tls_key.empty() ? "http" : "https";
-    const std::string host = http.host.find(':') != std::string::npos ? '[' + http.host + ']' : http.host;
-    log::info("listening", {{"address", unix_socket ? http.host : scheme + "://" + host + ':' + std::to_string(http_.port())}});
+    const std::string host =
+        http.host.find(':') != std::string::npos ? '[' + http.host + ']' : http.host;
+    log::info("listening", {{"address", unix_socket ? http.host
+                                                    : scheme + "://" + host + ':' +
+                                                          std::to_string(http_.port())}});
     if (http.api_keys.empty() && http.cors.origins == "*") {
-      log::warning("any web page may use this server: origins are '*' and there is no API key (see --api-key, --cors-origins)");
+      log::warning(
+          "any web page may use this server: origins are '*' and there is no API key (see "
+          "--api-key, --cors-origins)");
     }
   }
 
@@ -140,12 +150,18 @@ class App {
     const int slots = owned_->scheduler().slot_count();
     const int asked = engine_options(options_, slots, options_.parallel < 0).context;
     if (owned_->context() < asked) {
-      log::warning("-c is beyond what the model was trained for; a slot's context is that", {{"asked", asked}, {"context", owned_->context()}});
+      log::warning("-c is beyond what the model was trained for; a slot's context is that",
+                   {{"asked", asked}, {"context", owned_->context()}});
     }
-    log::info("ready", {{"model", owned_->model_id()}, {"architecture", info.architecture}, {"type", info.file_type},
-                        {"slots", slots}, {"context", owned_->context()},
-                        {"threads", owned_->engine().threads()},
-                        {"seconds", std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()}});
+    log::info("ready",
+              {{"model", owned_->model_id()},
+               {"architecture", info.architecture},
+               {"type", info.file_type},
+               {"slots", slots},
+               {"context", owned_->context()},
+               {"threads", owned_->engine().threads()},
+               {"seconds",
+                std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()}});
     service_ = owned_.get();
   }
 
@@ -155,7 +171,8 @@ class App {
     model::EngineOptions wanted = engine_options(options_, slots, automatic);
     Result<model::MemoryPlan> plan = source_.plan(wanted);
     const auto too_much = [&] {
-      return plan ? plan->state > std::max(plan->weights, kCheapState) : plan.status().code() == Code::kOutOfMemory;
+      return plan ? plan->state > std::max(plan->weights, kCheapState)
+                  : plan.status().code() == Code::kOutOfMemory;
     };
     while (automatic && slots > 1 && too_much()) {
       slots /= 2;
@@ -163,8 +180,10 @@ class App {
       plan = source_.plan(wanted);
     }
     if (!plan) return plan.status();
-    log::info("memory needed", {{"weights", mebibytes(plan->weights)}, {"state", mebibytes(plan->state)},
-                                {"workspace", mebibytes(plan->workspace)}, {"total", mebibytes(plan->total())},
+    log::info("memory needed", {{"weights", mebibytes(plan->weights)},
+                                {"state", mebibytes(plan->state)},
+                                {"workspace", mebibytes(plan->workspace)},
+                                {"total", mebibytes(plan->total())},
                                 {"slots", slots}});
     wanted.progress = [this](float fraction) {
       log::progress("loading", fraction);

@@ -31,7 +31,8 @@ class StreamSessions;
 class Service {
  public:
   // Takes what it needs from the file's metadata; an error names what is wrong with it.
-  static Result<std::unique_ptr<Service>> create(const Options& options, std::unique_ptr<model::Engine> engine);
+  static Result<std::unique_ptr<Service>> create(const Options& options,
+                                                 std::unique_ptr<model::Engine> engine);
 
   const Options& options() const { return options_; }
   const model::ModelInfo& info() const { return engine_->info(); }
@@ -39,9 +40,10 @@ class Service {
   ~Service();
   const text::Tokenizer& tokenizer() const { return *tokenizer_; }
   // The tokenizer's functions, for callers that need not know more of it.
-  std::vector<std::int32_t> encode(std::string_view text, bool add_special, bool parse_special) const;
-  std::string decode(std::span<const std::int32_t> ids) const;   // special tokens as their texts
-  std::string piece(std::int32_t id) const;                      // likewise
+  std::vector<std::int32_t> encode(std::string_view text, bool add_special,
+                                   bool parse_special) const;
+  std::string decode(std::span<const std::int32_t> ids) const;  // special tokens as their texts
+  std::string piece(std::int32_t id) const;                     // likewise
   int vocabulary_size() const { return vocabulary_size_; }
   Scheduler& scheduler() const { return *scheduler_; }
   int context() const { return engine_->context(); }
@@ -72,7 +74,8 @@ class Service {
   std::size_t longest_token() const { return longest_token_; }
 
  private:
-  Service(const Options& options, std::unique_ptr<model::Engine> engine, std::unique_ptr<text::Tokenizer> tokenizer);
+  Service(const Options& options, std::unique_ptr<model::Engine> engine,
+          std::unique_ptr<text::Tokenizer> tokenizer);
 
   Options options_;
   std::unique_ptr<model::Engine> engine_;

@@ -20,11 +20,11 @@ constexpr char kMagic[8] = {'V', 'L', 'C', 'S', 'L', 'O', 'T', '2'};
 // All little-endian, as every machine this runs on.
 struct Header {
   char magic[8];
-  std::uint64_t model;      // fingerprint
-  std::uint64_t owner;      // hash; whose text it is
+  std::uint64_t model;  // fingerprint
+  std::uint64_t owner;  // hash; whose text it is
   std::uint64_t tokens;
   std::uint64_t bytes;
-  std::uint64_t checksum;   // of tokens and bytes
+  std::uint64_t checksum;  // of tokens and bytes
 };
 
 std::uint64_t hash(const void* data, std::size_t size, std::uint64_t seed) {
@@ -42,8 +42,9 @@ std::uint64_t hash(const void* data, std::size_t size, std::uint64_t seed) {
 
 std::uint64_t fingerprint(const model::ModelInfo& info) {
   const std::string text = info.architecture + '\n' + info.name + '\n' + info.file_type + '\n' +
-                           std::to_string(info.parameters) + '\n' + std::to_string(info.tensor_bytes) + '\n' +
-                           std::to_string(info.layers) + '\n' + std::to_string(info.hidden) + '\n' +
+                           std::to_string(info.parameters) + '\n' +
+                           std::to_string(info.tensor_bytes) + '\n' + std::to_string(info.layers) +
+                           '\n' + std::to_string(info.hidden) + '\n' +
                            std::to_string(info.vocabulary);
   return hash(text.data(), text.size(), 1);
 }
@@ -58,11 +59,13 @@ std::uint64_t owner_hash(const std::string& owner) {
 }
 
 Status io_error(const std::string& path) {
-  return {Code::kIo, "slot file '" + std::filesystem::path(path).filename().string() + "': " + std::strerror(errno)};
+  return {Code::kIo, "slot file '" + std::filesystem::path(path).filename().string() +
+                         "': " + std::strerror(errno)};
 }
 
 Status damaged(const std::string& path, const std::string& what) {
-  return {Code::kCorrupt, "slot file '" + std::filesystem::path(path).filename().string() + "': " + what};
+  return {Code::kCorrupt,
+          "slot file '" + std::filesystem::path(path).filename().string() + "': " + what};
 }
 
 Status not_yours(const std::string& path) {
@@ -85,11 +88,16 @@ bool belongs_to_another(const std::string& path, const std::string& owner) {
 
 bool is_plain_file_name(const std::string& name) {
   if (name.empty() || name.size() > 255 || !is_valid_utf8(name)) return false;
-  if (name.front() == ' ' || name.back() == ' ' || name.back() == '.' || name.find("..") != std::string::npos) return false;
+  if (name.front() == ' ' || name.back() == ' ' || name.back() == '.' ||
+      name.find("..") != std::string::npos)
+    return false;
   if (name.find_first_of("/\\:*?\"<>|") != std::string::npos) return false;
-  if (std::any_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; })) return false;
+  if (std::any_of(name.begin(), name.end(),
+                  [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }))
+    return false;
   // Look-alikes of . and /, a byte-order mark, the replacement character, C1 controls.
-  for (const char* banned : {"\xEF\xBC\x8E", "\xE2\x88\x95", "\xE2\x88\x96", "\xEF\xBB\xBF", "\xEF\xBF\xBD"}) {
+  for (const char* banned :
+       {"\xEF\xBC\x8E", "\xE2\x88\x95", "\xE2\x88\x96", "\xEF\xBB\xBF", "\xEF\xBF\xBD"}) {
     if (name.find(banned) != std::string::npos) return false;
   }
   for (std::size_t i = 0; i + 1 < name.size(); ++i) {
@@ -138,13 +146,15 @@ Result<ReadSlot> read_slot_file(const std::string& path, const model::ModelInfo&
     if (!file || fstat(fd, &facts) != 0) return io_error(path);
     if (!S_ISREG(facts.st_mode)) return damaged(path, "is not a regular file");
     Header header{};
-    if (std::fread(&header, sizeof header, 1, file) != 1 || std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) {
+    if (std::fread(&header, sizeof header, 1, file) != 1 ||
+        std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) {
       return damaged(path, "is not a saved slot");
     }
     if (header.owner != owner_hash(owner)) return not_yours(path);
     if (header.model != fingerprint(info)) return damaged(path, "belongs to another model");
     if (header.tokens > static_cast<std::uint64_t>(context)) {
-      return damaged(path, "holds " + std::to_string(header.tokens) + " tokens, the slot's context is " + std::to_string(context));
+      return damaged(path, "holds " + std::to_string(header.tokens) +
+                               " tokens, the slot's context is " + std::to_string(context));
     }
     const std::uint64_t size = static_cast<std::uint64_t>(facts.st_size);
     if (header.bytes > size || sizeof header + header.tokens * 4 + header.bytes != size) {
@@ -160,7 +170,8 @@ Result<ReadSlot> read_slot_file(const std::string& path, const model::ModelInfo&
     }
     if (checksum(slot.state) != header.checksum) return damaged(path, "its checksum is wrong");
     for (const std::int32_t id : slot.state.tokens) {
-      if (id < 0 || id >= info.vocabulary) return damaged(path, "token " + std::to_string(id) + " is not in the vocabulary");
+      if (id < 0 || id >= info.vocabulary)
+        return damaged(path, "token " + std::to_string(id) + " is not in the vocabulary");
     }
     return slot;
   };

@@ -1,11 +1,12 @@
-// Everything of Veloce that needs no GPU toolkit, no compiled part and no library but the standard one: weight formats,
-// op contracts, the scalar oracles, the CPU backend, GGUF files.
+// Everything of Veloce that needs no GPU toolkit, no compiled part and no library but the standard
+// one: weight formats, op contracts, the scalar oracles, the CPU backend, GGUF files.
 //
 //   #include <veloce/veloce.hpp>
 //   auto file = veloce::gguf::File::open("model.gguf");
 //   if (!file) return report(file.status());
 //
-// Text (tokenizers, templates) and the model layer have headers of their own under veloce/text and veloce/model.
+// Text (tokenizers, templates) and the model layer have headers of their own under veloce/text and
+// veloce/model.
 #pragma once
 
 #include "veloce/config.hpp"

@@ -2,5 +2,7 @@
 #include "veloce/cpu/kernel_table.hpp"
 
 namespace veloce::cpu {
-const Kernels& avx2_kernels() { return avx2::kernel_table(); }
+const Kernels& avx2_kernels() {
+  return avx2::kernel_table();
+}
 }  // namespace veloce::cpu

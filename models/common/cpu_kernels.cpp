@@ -1,5 +1,5 @@
-// Chooses among the linked-in levels of the CPU kernels. All give the same bits, so leaving one out is an A/B test or
-// a look for a miscompiled level.
+// Chooses among the linked-in levels of the CPU kernels. All give the same bits, so leaving one out
+// is an A/B test or a look for a miscompiled level.
 #include "veloce/cpu/kernels.hpp"
 
 #include "veloce/core/switches.hpp"
@@ -13,8 +13,10 @@ const Kernels& avx512_kernels();
 #endif
 
 namespace {
-Switch avx512_switch("avx512", "CPU kernels for AVX-512 with VNNI and VBMI; without: AVX2, the same bits");
-Switch avx2_switch("avx2", "CPU kernels for AVX2 and FMA; without (and without avx512): plain C++, the same bits");
+Switch avx512_switch("avx512",
+                     "CPU kernels for AVX-512 with VNNI and VBMI; without: AVX2, the same bits");
+Switch avx2_switch(
+    "avx2", "CPU kernels for AVX2 and FMA; without (and without avx512): plain C++, the same bits");
 }  // namespace
 
 const Kernels* kernels_for(Isa isa) {

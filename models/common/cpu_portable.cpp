@@ -2,5 +2,7 @@
 #include "veloce/cpu/kernel_table.hpp"
 
 namespace veloce::cpu {
-const Kernels& portable_kernels() { return portable::kernel_table(); }
+const Kernels& portable_kernels() {
+  return portable::kernel_table();
+}
 }  // namespace veloce::cpu

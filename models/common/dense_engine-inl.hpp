@@ -14,10 +14,14 @@ namespace veloce::models {
 
 inline cpu::KvType kv_type(model::CacheType t) {
   switch (t) {
-    case model::CacheType::kF32: return cpu::KvType::kF32;
-    case model::CacheType::kBF16: return cpu::KvType::kBF16;
-    case model::CacheType::kQ8_0: return cpu::KvType::kQ8_0;
-    default: return cpu::KvType::kF16;
+    case model::CacheType::kF32:
+      return cpu::KvType::kF32;
+    case model::CacheType::kBF16:
+      return cpu::KvType::kBF16;
+    case model::CacheType::kQ8_0:
+      return cpu::KvType::kQ8_0;
+    default:
+      return cpu::KvType::kF16;
   }
 }
 
@@ -34,7 +38,8 @@ inline std::size_t available_memory() {
   return kb * 1024;
 }
 
-// What restored state must have in common with this engine: shapes, types and a sample of every tensor's bytes.
+// What restored state must have in common with this engine: shapes, types and a sample of every
+// tensor's bytes.
 inline std::uint64_t fingerprint(const gguf::File& file) {
   std::uint64_t h = model::fnv1a(file.architecture().data(), file.architecture().size());
   for (const gguf::TensorInfo& t : file.tensors()) {
@@ -47,21 +52,27 @@ inline std::uint64_t fingerprint(const gguf::File& file) {
 }
 
 template <class Arch>
-auto DenseEngine<Arch>::size_up(const gguf::File& file, const model::DenseParams& p, const model::EngineOptions& o,
-                                int threads, std::size_t weight_bytes) -> Result<Sizes> {
+auto DenseEngine<Arch>::size_up(const gguf::File& file, const model::DenseParams& p,
+                                const model::EngineOptions& o, int threads,
+                                std::size_t weight_bytes) -> Result<Sizes> {
   const auto bad = [](const char* field, long value, const std::string& why) {
-    return Status(Code::kInvalidArgument, std::string(field) + " = " + std::to_string(value) + ": " + why);
+    return Status(Code::kInvalidArgument,
+                  std::string(field) + " = " + std::to_string(value) + ": " + why);
   };
   if (o.context < 0) return bad("context", o.context, "must not be negative");
-  if (o.sequences < 1 || o.sequences > 4096) return bad("sequences", o.sequences, "must be from 1 to 4096");
-  if (o.max_batch < 1 || o.max_batch > 65536) return bad("max_batch", o.max_batch, "must be from 1 to 65536");
+  if (o.sequences < 1 || o.sequences > 4096)
+    return bad("sequences", o.sequences, "must be from 1 to 4096");
+  if (o.max_batch < 1 || o.max_batch > 65536)
+    return bad("max_batch", o.max_batch, "must be from 1 to 65536");
   if (threads < 1 || threads > 1024) return bad("threads", threads, "must be from 1 to 1024");
   Sizes s;
   const bool trained = o.context == 0 || (o.cap_context && o.context > p.trained_context);
-  s.cache = {p.layers, p.kv_heads, p.head_dim, trained ? p.trained_context : o.context, o.sequences,
-             kv_type(o.cache_k), kv_type(o.cache_v), 0};
+  s.cache = {
+      p.layers,    p.kv_heads,         p.head_dim,         trained ? p.trained_context : o.context,
+      o.sequences, kv_type(o.cache_k), kv_type(o.cache_v), 0};
   if (s.cache.context > (1 << 28)) return bad("context", s.cache.context, "is more than 268435456");
-  if ((s.cache.k_type == cpu::KvType::kQ8_0 || s.cache.v_type == cpu::KvType::kQ8_0) && p.head_dim % 32 != 0)
+  if ((s.cache.k_type == cpu::KvType::kQ8_0 || s.cache.v_type == cpu::KvType::kQ8_0) &&
+      p.head_dim % 32 != 0)
     return bad("head_dim", p.head_dim, "a Q8_0 cache needs a multiple of 32");
   s.batch = o.max_batch;
   Workspace work;
@@ -73,15 +84,17 @@ auto DenseEngine<Arch>::size_up(const gguf::File& file, const model::DenseParams
   const auto mib = [](std::size_t b) { return std::to_string(b >> 20) + " MiB"; };
   if (limit > 0 && s.plan.total() > limit)
     return Status(Code::kOutOfMemory,
-                  file.path() + ": needs " + mib(s.plan.total()) + " (weights " + mib(s.plan.weights) + ", state of " +
-                      std::to_string(o.sequences) + " x " + std::to_string(s.cache.context) + " positions " +
-                      mib(s.plan.state) + ", workspace " + mib(s.plan.workspace) + ") but only " + mib(limit) +
+                  file.path() + ": needs " + mib(s.plan.total()) + " (weights " +
+                      mib(s.plan.weights) + ", state of " + std::to_string(o.sequences) + " x " +
+                      std::to_string(s.cache.context) + " positions " + mib(s.plan.state) +
+                      ", workspace " + mib(s.plan.workspace) + ") but only " + mib(limit) +
                       " may be used; a smaller context or fewer sequences would help");
   return s;
 }
 
 template <class Arch>
-Result<model::MemoryPlan> DenseEngine<Arch>::plan(const gguf::File& file, const model::EngineOptions& o, int threads) {
+Result<model::MemoryPlan> DenseEngine<Arch>::plan(const gguf::File& file,
+                                                  const model::EngineOptions& o, int threads) {
   Result<model::DenseParams> p = model::read_dense_params(file, std::string(Arch::kGgufName));
   if (!p) return p.status();
   model::Weights weights(file);
@@ -93,7 +106,9 @@ Result<model::MemoryPlan> DenseEngine<Arch>::plan(const gguf::File& file, const 
 }
 
 template <class Arch>
-Result<std::unique_ptr<model::Engine>> DenseEngine<Arch>::load(gguf::File file, const model::EngineOptions& o, int threads) {
+Result<std::unique_ptr<model::Engine>> DenseEngine<Arch>::load(gguf::File file,
+                                                               const model::EngineOptions& o,
+                                                               int threads) {
   Result<model::DenseParams> p = model::read_dense_params(file, std::string(Arch::kGgufName));
   if (!p) return p.status();
   // Checked once before the threads exist, with the real tensors planned below.
@@ -112,7 +127,9 @@ Result<std::unique_ptr<model::Engine>> DenseEngine<Arch>::load(gguf::File file, 
   e->rope_ = model::make_rope_table(e->p_.rope, e->tensors_.rope_factors);
   for (const double f : e->rope_.frequency)
     if (!std::isfinite(f))
-      return Status(Code::kCorrupt, e->file_.path() + ": tensor \"rope_freqs.weight\" holds 0, which divides a frequency");
+      return Status(
+          Code::kCorrupt,
+          e->file_.path() + ": tensor \"rope_freqs.weight\" holds 0, which divides a frequency");
   auto cache = model::KvCache::create(sizes->cache);
   if (!cache) return cache.status();
   e->cache_ = *std::move(cache);
@@ -121,12 +138,15 @@ Result<std::unique_ptr<model::Engine>> DenseEngine<Arch>::load(gguf::File file, 
     constexpr std::size_t kPiece = std::size_t(1) << 21;
     auto share = w.share(int((state.size() + kPiece - 1) / kPiece));
     for (int begin, end; share.next(begin, end);) {
-      const std::size_t from = std::size_t(begin) * kPiece, to = std::min(state.size(), std::size_t(end) * kPiece);
+      const std::size_t from = std::size_t(begin) * kPiece,
+                        to = std::min(state.size(), std::size_t(end) * kPiece);
       std::memset(state.data() + from, 0, to - from);
     }
   });
   Workspace planner;
-  auto arena = model::Arena::create(planner.lay_out(e->p_, sizes->batch, threads, sizes->cache.context, nullptr), "the workspace");
+  auto arena = model::Arena::create(
+      planner.lay_out(e->p_, sizes->batch, threads, sizes->cache.context, nullptr),
+      "the workspace");
   if (!arena) return arena.status();
   e->work_memory_ = *std::move(arena);
   e->work_.lay_out(e->p_, sizes->batch, threads, sizes->cache.context, e->work_memory_.data());
@@ -142,7 +162,8 @@ Result<std::unique_ptr<model::Engine>> DenseEngine<Arch>::load(gguf::File file, 
   info.architecture = Arch::kGgufName;
   info.name = text("general.name");
   info.size_label = text("general.size_label");
-  if (const auto type = m.get_or<std::uint64_t>("general.file_type", ~0ull)) info.file_type = gguf::file_type_name(*type);
+  if (const auto type = m.get_or<std::uint64_t>("general.file_type", ~0ull))
+    info.file_type = gguf::file_type_name(*type);
   for (const gguf::TensorInfo& t : e->file_.tensors()) info.parameters += t.elements();
   info.tensor_bytes = e->file_.tensor_bytes();
   info.layers = e->p_.layers;
@@ -156,8 +177,9 @@ template <class Arch>
 Status DenseEngine<Arch>::truncate(int sequence, int length) {
   if (!valid(sequence)) return no_sequence(sequence);
   if (length < 0 || length > cache_.length(sequence))
-    return Status(Code::kInvalidArgument, "cannot cut sequence " + std::to_string(sequence) + " to length " + std::to_string(length) +
-                                              ": it has " + std::to_string(cache_.length(sequence)));
+    return Status(Code::kInvalidArgument, "cannot cut sequence " + std::to_string(sequence) +
+                                              " to length " + std::to_string(length) + ": it has " +
+                                              std::to_string(cache_.length(sequence)));
   cache_.truncate(sequence, length);
   return {};
 }
@@ -167,10 +189,13 @@ Status DenseEngine<Arch>::copy(int from, int to, int length) {
   if (!valid(from)) return no_sequence(from);
   if (!valid(to)) return no_sequence(to);
   if (length < 0 || length > cache_.length(from))
-    return Status(Code::kInvalidArgument, "cannot copy " + std::to_string(length) + " positions of sequence " + std::to_string(from) +
+    return Status(Code::kInvalidArgument, "cannot copy " + std::to_string(length) +
+                                              " positions of sequence " + std::to_string(from) +
                                               ": it has " + std::to_string(cache_.length(from)));
-  if (from == to) cache_.truncate(to, length);
-  else cache_.copy(from, to, length);
+  if (from == to)
+    cache_.truncate(to, length);
+  else
+    cache_.copy(from, to, length);
   return {};
 }
 
@@ -180,22 +205,28 @@ Status DenseEngine<Arch>::check_batch(std::span<const model::Token> batch) {
     return Status(Code::kInvalidArgument, "batch token " + std::to_string(i) + ": " + why);
   };
   if (batch.size() > std::size_t(max_batch_))
-    return Status(Code::kInvalidArgument, "a batch of " + std::to_string(batch.size()) + " tokens, the engine takes " + std::to_string(max_batch_));
+    return Status(Code::kInvalidArgument, "a batch of " + std::to_string(batch.size()) +
+                                              " tokens, the engine takes " +
+                                              std::to_string(max_batch_));
   for (std::size_t i = 0; i < batch.size(); ++i) {
     const model::Token& t = batch[i];
     if (!valid(t.sequence)) return bad(i, no_sequence(t.sequence).message());
     if (t.id < 0 || t.id >= p_.vocabulary)
-      return bad(i, "id " + std::to_string(t.id) + " is not in the vocabulary of " + std::to_string(p_.vocabulary));
+      return bad(i, "id " + std::to_string(t.id) + " is not in the vocabulary of " +
+                        std::to_string(p_.vocabulary));
     const bool continues = i > 0 && batch[i - 1].sequence == t.sequence;
     if (!continues)
       for (std::size_t j = 0; j < i; ++j)
         if (batch[j].sequence == t.sequence)
-          return bad(i, "the tokens of sequence " + std::to_string(t.sequence) + " do not stand next to each other");
+          return bad(i, "the tokens of sequence " + std::to_string(t.sequence) +
+                            " do not stand next to each other");
     const int expected = continues ? batch[i - 1].position + 1 : cache_.length(t.sequence);
     if (t.position != expected)
-      return bad(i, "position " + std::to_string(t.position) + " of sequence " + std::to_string(t.sequence) + ", expected " + std::to_string(expected));
+      return bad(i, "position " + std::to_string(t.position) + " of sequence " +
+                        std::to_string(t.sequence) + ", expected " + std::to_string(expected));
     if (t.position >= context())
-      return bad(i, "position " + std::to_string(t.position) + " is beyond the context of " + std::to_string(context()));
+      return bad(i, "position " + std::to_string(t.position) + " is beyond the context of " +
+                        std::to_string(context()));
   }
   return {};
 }
@@ -228,7 +259,8 @@ Status DenseEngine<Arch>::step(std::span<const model::Token> batch) {
     logits_rows_ = logits_ ? wanted_.size() : 0;
     if (!logits_) {
       slots_.clear();
-      return Status(Code::kOutOfMemory, "no memory for " + std::to_string(wanted_.size()) + " rows of logits");
+      return Status(Code::kOutOfMemory,
+                    "no memory for " + std::to_string(wanted_.size()) + " rows of logits");
     }
   }
   work_.logits = logits_.get();
@@ -257,7 +289,8 @@ void DenseEngine<Arch>::forward(cpu::Worker& w, std::span<const model::Token> ba
   auto share = w.share(n);
   for (int begin, end; share.next(begin, end);)
     for (int c = begin; c < end; ++c)
-      kernels_->rms_norm(work_.x + std::size_t(c) * std::size_t(p_.hidden), tensors_.output_norm, p_.hidden, p_.norm_epsilon,
+      kernels_->rms_norm(work_.x + std::size_t(c) * std::size_t(p_.hidden), tensors_.output_norm,
+                         p_.hidden, p_.norm_epsilon,
                          work_.hidden + std::size_t(c) * std::size_t(p_.hidden));
   w.barrier();
   const Inputs in = prepare(w, work_.hidden, nullptr, p_.hidden, n, {&tensors_.output});
@@ -273,13 +306,16 @@ void DenseEngine<Arch>::embed(cpu::Worker& w, std::span<const model::Token> batc
     for (int c = begin; c < end; ++c) {
       const model::Token& t = batch[std::size_t(c)];
       // The type was checked when the tensors were planned.
-      (void)cpu::dequantize_row(e.type, e.data + std::size_t(t.id) * row_bytes, p_.hidden, work_.x + std::size_t(c) * std::size_t(p_.hidden)).ok();
+      (void)cpu::dequantize_row(e.type, e.data + std::size_t(t.id) * row_bytes, p_.hidden,
+                                work_.x + std::size_t(c) * std::size_t(p_.hidden))
+          .ok();
       rope_.fill(t.position, work_.rope + std::size_t(c) * std::size_t(p_.rope.rotated));
     }
   w.barrier();
 }
 
-// The inputs of `users`: rows of x, normed if norm is given, rounded or as floats as the weights' types ask.
+// The inputs of `users`: rows of x, normed if norm is given, rounded or as floats as the weights'
+// types ask.
 template <class Arch>
 Inputs DenseEngine<Arch>::prepare(cpu::Worker& w, const float* x, const float* norm, int k, int n,
                                   std::initializer_list<const cpu::PackedMatrix*> users) {
@@ -287,8 +323,8 @@ Inputs DenseEngine<Arch>::prepare(cpu::Worker& w, const float* x, const float* n
   for (const cpu::PackedMatrix* m : users) (q8_ && kernels_->takes_q8(m->type) ? q8 : f32) = true;
   Inputs in = work_.inputs(w.index(), k, n, q8, f32);
   const auto columns = [&](int begin, int end) {
-    kernels_->prepare(x, std::size_t(k), norm, p_.norm_epsilon, begin, end, q8 ? &in.q8 : nullptr, f32 ? &in.f32 : nullptr,
-                      work_.row(w.index()));
+    kernels_->prepare(x, std::size_t(k), norm, p_.norm_epsilon, begin, end, q8 ? &in.q8 : nullptr,
+                      f32 ? &in.f32 : nullptr, work_.row(w.index()));
   };
   if (n <= kPrivateColumns) {
     columns(0, n);
@@ -301,8 +337,8 @@ Inputs DenseEngine<Arch>::prepare(cpu::Worker& w, const float* x, const float* n
 }
 
 template <class Arch>
-void DenseEngine<Arch>::product(cpu::Worker& w, const cpu::PackedMatrix& m, const Inputs& in, cpu::Finish finish,
-                                const float* bias, float* out, int stride) {
+void DenseEngine<Arch>::product(cpu::Worker& w, const cpu::PackedMatrix& m, const Inputs& in,
+                                cpu::Finish finish, const float* bias, float* out, int stride) {
   cpu::Matmul op;
   op.weights = &m;
   (q8_ && kernels_->takes_q8(m.type)) ? op.q8 = &in.q8 : nullptr;
@@ -356,7 +392,8 @@ template <class Arch>
 void DenseEngine<Arch>::keep_wanted(cpu::Worker& w) {
   const auto move_row = [&](float* rows, int width, std::size_t to, int from) {
     if (int(to) != from)
-      std::memcpy(rows + to * std::size_t(width), rows + std::size_t(from) * std::size_t(width), std::size_t(width) * sizeof(float));
+      std::memcpy(rows + to * std::size_t(width), rows + std::size_t(from) * std::size_t(width),
+                  std::size_t(width) * sizeof(float));
   };
   if (w.index() == 0)
     for (std::size_t i = 0; i < wanted_.size(); ++i) {

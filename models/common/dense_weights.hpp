@@ -18,30 +18,38 @@ struct DenseLayer {
 
 struct DenseTensors {
   const gguf::TensorInfo* embedding = nullptr;  // looked up row by row in the file's mapping
-  cpu::PackedMatrix output;                     // the embedding again where the file has no output matrix
+  cpu::PackedMatrix output;  // the embedding again where the file has no output matrix
   const float* output_norm = nullptr;
   const float* rope_factors = nullptr;
   std::vector<DenseLayer> layers;
 };
 
-// Finds and checks every tensor; fills p.vocabulary from the embedding. The targets stay valid as long as `t` stays
-// where it is.
+// Finds and checks every tensor; fills p.vocabulary from the embedding. The targets stay valid as
+// long as `t` stays where it is.
 template <class Arch>
-Status plan_dense_tensors(const gguf::File& file, model::DenseParams& p, model::Weights& w, DenseTensors& t) {
+Status plan_dense_tensors(const gguf::File& file, model::DenseParams& p, model::Weights& w,
+                          DenseTensors& t) {
   t.embedding = file.find_tensor("token_embd.weight");
-  if (t.embedding == nullptr) return Status(Code::kNotFound, file.path() + ": tensor \"token_embd.weight\" is missing");
-  if (t.embedding->dims[0] != std::uint64_t(p.hidden) || t.embedding->dims[2] != 1 || t.embedding->dims[3] != 1 || t.embedding->dims[1] > (1u << 24))
-    return Status(Code::kCorrupt, file.path() + ": tensor \"token_embd.weight\" has shape " + t.embedding->shape() +
-                                      ", expected [" + std::to_string(p.hidden) + ", vocabulary]");
+  if (t.embedding == nullptr)
+    return Status(Code::kNotFound, file.path() + ": tensor \"token_embd.weight\" is missing");
+  if (t.embedding->dims[0] != std::uint64_t(p.hidden) || t.embedding->dims[2] != 1 ||
+      t.embedding->dims[3] != 1 || t.embedding->dims[1] > (1u << 24))
+    return Status(Code::kCorrupt, file.path() + ": tensor \"token_embd.weight\" has shape " +
+                                      t.embedding->shape() + ", expected [" +
+                                      std::to_string(p.hidden) + ", vocabulary]");
   if (!AllFormats::contains(t.embedding->type))
-    return Status(Code::kUnsupported, file.path() + ": tensor \"token_embd.weight\" has type " + describe_type(t.embedding->type));
+    return Status(Code::kUnsupported, file.path() + ": tensor \"token_embd.weight\" has type " +
+                                          describe_type(t.embedding->type));
   p.vocabulary = int(t.embedding->dims[1]);
   const gguf::Value* tokens = file.metadata().find("tokenizer.ggml.tokens");
   if (tokens != nullptr && tokens->is_array() && tokens->count() > t.embedding->dims[1])
-    return Status(Code::kCorrupt, file.path() + ": key \"tokenizer.ggml.tokens\" has " + std::to_string(tokens->count()) +
-                                      " tokens, but tensor \"token_embd.weight\" has " + std::to_string(p.vocabulary) + " rows");
+    return Status(Code::kCorrupt, file.path() + ": key \"tokenizer.ggml.tokens\" has " +
+                                      std::to_string(tokens->count()) +
+                                      " tokens, but tensor \"token_embd.weight\" has " +
+                                      std::to_string(p.vocabulary) + " rows");
   Status s;
-  const auto matrix = [&](const std::string& name, int rows, int k, cpu::PackedMatrix* to, bool optional = false) {
+  const auto matrix = [&](const std::string& name, int rows, int k, cpu::PackedMatrix* to,
+                          bool optional = false) {
     if (s.ok()) s = w.plan_matrix(name, rows, k, optional, to);
   };
   const auto vector = [&](const std::string& name, int n, const float** to, bool optional = false) {
@@ -52,8 +60,9 @@ Status plan_dense_tensors(const gguf::File& file, model::DenseParams& p, model::
   const gguf::TensorInfo* output = file.find_tensor("output.weight");
   const bool tied = output == nullptr;
   if (output != nullptr && output->dims[1] != t.embedding->dims[1])
-    return Status(Code::kCorrupt, file.path() + ": tensor \"output.weight\" has shape " + output->shape() +
-                                      ", but tensor \"token_embd.weight\" has shape " + t.embedding->shape());
+    return Status(Code::kCorrupt,
+                  file.path() + ": tensor \"output.weight\" has shape " + output->shape() +
+                      ", but tensor \"token_embd.weight\" has shape " + t.embedding->shape());
   if (!tied) w.plan_check(*t.embedding);  // looked up in the mapping
   matrix(tied ? "token_embd.weight" : "output.weight", p.vocabulary, p.hidden, &t.output);
   t.layers.resize(std::size_t(p.layers));

@@ -1,4 +1,5 @@
-// The switches of the model programs' optimisations (core/switches.hpp). None changes a bit of the result.
+// The switches of the model programs' optimisations (core/switches.hpp). None changes a bit of the
+// result.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +8,13 @@
 
 namespace veloce::models {
 
-inline Switch read_ahead_switch("read-ahead", "prefetch the weights' stream 4 KiB ahead when few columns are computed");
-inline Switch split_attention_switch("split-attention", "split the positions of a few long sequences over the threads");
+inline Switch read_ahead_switch(
+    "read-ahead", "prefetch the weights' stream 4 KiB ahead when few columns are computed");
+inline Switch split_attention_switch(
+    "split-attention", "split the positions of a few long sequences over the threads");
 
-inline std::size_t read_ahead() { return read_ahead_switch.on() ? 4096 : 0; }
+inline std::size_t read_ahead() {
+  return read_ahead_switch.on() ? 4096 : 0;
+}
 
 }  // namespace veloce::models

@@ -1,5 +1,5 @@
-// All of a step's intermediate memory on the CPU, planned once: shared rows, tiles of activations, and what each worker
-// has for itself. Steady-state steps allocate nothing.
+// All of a step's intermediate memory on the CPU, planned once: shared rows, tiles of activations,
+// and what each worker has for itself. Steady-state steps allocate nothing.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,8 @@
 
 namespace veloce::models {
 
-// Up to this many columns every worker prepares the activations for itself, which costs less than a barrier.
+// Up to this many columns every worker prepares the activations for itself, which costs less than a
+// barrier.
 inline constexpr int kPrivateColumns = 1;
 
 // The inputs of a group of matmuls: 8-bit, float, or both where the weights' types are mixed.
@@ -28,7 +29,8 @@ class Workspace {
   std::size_t partials_size = 0;
 
   // Plans (arena null) or places everything. Returns the bytes.
-  std::size_t lay_out(const model::DenseParams& p, int batch, int threads, int context, std::byte* base) {
+  std::size_t lay_out(const model::DenseParams& p, int batch, int threads, int context,
+                      std::byte* base) {
     next_ = 0;
     base_ = base;
     const std::size_t n = std::size_t(batch), pad = 16;
@@ -40,14 +42,16 @@ class Workspace {
     h = floats(n * std::size_t(p.ffn) + pad);
     rope = floats(n * std::size_t(p.rope.rotated));
     hidden = floats(n * std::size_t(p.hidden) + pad);
-    partials_size = cpu::attention_partials(std::min(2 * threads, 2 * p.kv_heads * 4), p.head_dim, context);
+    partials_size =
+        cpu::attention_partials(std::min(2 * threads, 2 * p.kv_heads * 4), p.head_dim, context);
     partials = floats(partials_size);
     widest_ = std::max({p.hidden, p.q_dim(), p.ffn});
     shared_ = place_inputs(batch);
     workers_.resize(std::size_t(threads));
     for (Worker& w : workers_) {
       w.own = place_inputs(kPrivateColumns);
-      w.scratch = bytes(std::max(cpu::matmul_scratch_bytes(std::size_t(widest_), n), cpu::attention_scratch_bytes(p.head_dim)));
+      w.scratch = bytes(std::max(cpu::matmul_scratch_bytes(std::size_t(widest_), n),
+                                 cpu::attention_scratch_bytes(p.head_dim)));
       w.row = floats(std::size_t(widest_) + pad);
     }
     return next_;

@@ -1,5 +1,6 @@
-// The dense `qwen3` family. As llama, but queries and keys are normalised head by head before they are rotated, and
-// rotation pairs are the halves of a head. Formulas and tensor names: specs/qwen38.md F.2.
+// The dense `qwen3` family. As llama, but queries and keys are normalised head by head before they
+// are rotated, and rotation pairs are the halves of a head. Formulas and tensor names:
+// specs/qwen38.md F.2.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
-// veloce-bench kernel: every op agrees with the oracle in every format and odd shape, and the row's figures follow from
-// the time.
+// veloce-bench kernel: every op agrees with the oracle in every format and odd shape, and the row's
+// figures follow from the time.
 #include <doctest/doctest.h>
 
 #include <chrono>
@@ -51,7 +51,8 @@ class Sleeper final : public KernelCase {
 
 }  // namespace
 
-TEST_CASE("matmul agrees with the oracle: every format, one column and many, odd row counts, threads") {
+TEST_CASE(
+    "matmul agrees with the oracle: every format, one column and many, odd row counts, threads") {
   for_each_format(AllFormats{}, [&]<BlockFormat F>() {
     for (const int n : {1, 5, 13})
       for (const int m : {1, 33}) {
@@ -126,14 +127,18 @@ TEST_CASE("median, spread, limit and ratio follow from the time and the ceilings
 }
 
 TEST_CASE("the program's JSON has ceilings and rows; what cannot be timed is refused by name") {
-  const test::Output out = test::run_program("veloce-bench", "kernel matvec --format Q4_K,Q6_K --m 64 --k 512 --n 1,9 -t 1 -o json");
+  const test::Output out = test::run_program(
+      "veloce-bench", "kernel matvec --format Q4_K,Q6_K --m 64 --k 512 --n 1,9 -t 1 -o json");
   REQUIRE(out.status == 0);
   const json j = json::parse(out.text);
-  for (const char* name : {"copy_gb_per_s", "read_gb_per_s", "int8_gop_per_s", "float_gop_per_s"}) CHECK(j.at("ceilings").at(name).get<double>() > 0);
+  for (const char* name : {"copy_gb_per_s", "read_gb_per_s", "int8_gop_per_s", "float_gop_per_s"})
+    CHECK(j.at("ceilings").at(name).get<double>() > 0);
   REQUIRE(j.at("rows").size() == 4);
   CHECK(j.at("rows").at(3).at("format") == "Q6_K");
   CHECK(j.at("rows").at(3).at("samples").get<int>() >= 30);
-  for (const json& r : j.at("rows")) CHECK(r.at("gb_per_s").get<double>() == doctest::Approx(r.at("bytes").get<double>() / r.at("median_us").get<double>() * 1e-3));
+  for (const json& r : j.at("rows"))
+    CHECK(r.at("gb_per_s").get<double>() ==
+          doctest::Approx(r.at("bytes").get<double>() / r.at("median_us").get<double>() * 1e-3));
 
   const auto message = [](const std::string& arguments) {
     const test::Output o = test::run_program("veloce-bench", "kernel " + arguments + " -t 1 2>&1");
@@ -143,7 +148,8 @@ TEST_CASE("the program's JSON has ceilings and rows; what cannot be timed is ref
   CHECK(message("matvec --format Q9_K").find("Q9_K") != std::string::npos);
   CHECK(message("matvec --k 100").find("--k 100") != std::string::npos);
   CHECK(message("attention --format Q4_K").find("Q4_K") != std::string::npos);
-  CHECK(message("attention --format F16 --heads 6 --kv-heads 4").find("--kv-heads 4") != std::string::npos);
+  CHECK(message("attention --format F16 --heads 6 --kv-heads 4").find("--kv-heads 4") !=
+        std::string::npos);
   CHECK(message("conv").find("conv") != std::string::npos);
   CHECK(message("matvec --m 4194304 --k 1048576").find("bytes") != std::string::npos);
 }

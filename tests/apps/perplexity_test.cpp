@@ -1,5 +1,5 @@
-// The perplexity of the golden text under the golden models, as an outside engine computed it; and the same numbers
-// whatever the batch, by the program as well as by the library.
+// The perplexity of the golden text under the golden models, as an outside engine computed it; and
+// the same numbers whatever the batch, by the program as well as by the library.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -21,7 +21,9 @@ using nlohmann::json;
 namespace {
 
 // To five digits.
-bool close(double got, double want) { return std::fabs(got - want) <= 1e-5 * std::fabs(want); }
+bool close(double got, double want) {
+  return std::fabs(got - want) <= 1e-5 * std::fabs(want);
+}
 
 struct Case {
   fs::path model, text;
@@ -45,10 +47,12 @@ std::vector<Case> cases() {
       REQUIRE_MESSAGE(file, file.status().message());
       const auto known = models::known_architectures();
       if (std::find(known.begin(), known.end(), file->architecture()) == known.end()) {
-        MESSAGE("SKIP " << name << ": this build has no architecture " << std::string(file->architecture()));
+        MESSAGE("SKIP " << name << ": this build has no architecture "
+                        << std::string(file->architecture()));
         continue;
       }
-      found.push_back({model, folder / j.at("text").get<std::string>(), j.at("context").get<int>(), entry});
+      found.push_back(
+          {model, folder / j.at("text").get<std::string>(), j.at("context").get<int>(), entry});
     }
   }
   if (found.empty()) MESSAGE("SKIP: no golden perplexities found");
@@ -94,7 +98,8 @@ TEST_CASE("golden perplexity: every chunk, the total and its uncertainty, for an
       REQUIRE_MESSAGE(score, score.status().message());
       const auto running = c.expected.at("running").get<std::vector<double>>();
       REQUIRE(score->running.size() == running.size());
-      for (std::size_t i = 0; i < running.size(); ++i) CHECK_MESSAGE(close(score->running[i], running[i]), "chunk " << i);
+      for (std::size_t i = 0; i < running.size(); ++i)
+        CHECK_MESSAGE(close(score->running[i], running[i]), "chunk " << i);
       CHECK(close(score->perplexity, c.expected.at("perplexity").get<double>()));
       CHECK(close(score->uncertainty, c.expected.at("uncertainty").get<double>()));
       if (first.running.empty()) first = *score;
@@ -111,7 +116,8 @@ TEST_CASE("what cannot be measured is refused") {
     o.context = c.context;
     std::vector<std::int32_t> tokens(std::size_t(c.context) - 1, 1);
     CHECK(perplexity::measure(*engine, tokens, o).status().message() ==
-          "the text has " + std::to_string(c.context - 1) + " tokens, fewer than one chunk of " + std::to_string(c.context));
+          "the text has " + std::to_string(c.context - 1) + " tokens, fewer than one chunk of " +
+              std::to_string(c.context));
     tokens.push_back(engine->info().vocabulary);
     CHECK_FALSE(perplexity::measure(*engine, tokens, o));
     tokens.back() = 1;
@@ -128,7 +134,8 @@ TEST_CASE("what cannot be measured is refused") {
 
 TEST_CASE("veloce-perplexity prints the golden numbers") {
   for (const Case& c : cases()) {
-    const std::string arguments = "-m " + c.model.string() + " -f " + c.text.string() + " -c " + std::to_string(c.context) +
+    const std::string arguments = "-m " + c.model.string() + " -f " + c.text.string() + " -c " +
+                                  std::to_string(c.context) +
                                   " -ctk f32 --cache-type-v f32 --activations f32 -t 1";
     const test::Output all = test::run_program("veloce-perplexity", arguments + " --json");
     REQUIRE(all.status == 0);
@@ -137,9 +144,11 @@ TEST_CASE("veloce-perplexity prints the golden numbers") {
     CHECK(close(j.at("uncertainty").get<double>(), c.expected.at("uncertainty").get<double>()));
     CHECK(j.at("chunks") == c.expected.at("chunks"));
     CHECK(j.at("tokens").get<int>() / c.context == c.expected.at("chunks").get<int>());
-    const json three = json::parse(test::run_program("veloce-perplexity", arguments + " --json --chunks 3").text);
+    const json three =
+        json::parse(test::run_program("veloce-perplexity", arguments + " --json --chunks 3").text);
     CHECK(three.at("chunks") == 3);
-    CHECK(close(three.at("perplexity").get<double>(), c.expected.at("running").at(2).get<double>()));
+    CHECK(
+        close(three.at("perplexity").get<double>(), c.expected.at("running").at(2).get<double>()));
     const test::Output text = test::run_program("veloce-perplexity", arguments);
     CHECK(text.text.find("Final estimate: PPL = ") != std::string::npos);
   }
@@ -148,11 +157,15 @@ TEST_CASE("veloce-perplexity prints the golden numbers") {
 TEST_CASE("veloce-perplexity refuses by name") {
   for (const Case& c : cases()) {
     const std::string model = "-m " + c.model.string(), text = " -f " + c.text.string();
-    for (const std::string& wrong : {model, model + text + " -c 3", model + text + " --cache-type-k f8", model + text + " --without speed"})
+    for (const std::string& wrong :
+         {model, model + text + " -c 3", model + text + " --cache-type-k f8",
+          model + text + " --without speed"})
       CHECK(test::run_program("veloce-perplexity", wrong + " 2>/dev/null").status == 2);
-    for (const std::string& wrong : {"-m /nonexistent.gguf" + text, model + " -f /nonexistent.txt", "-m " + c.text.string() + text, model + text + " -c 100000"})
+    for (const std::string& wrong : {"-m /nonexistent.gguf" + text, model + " -f /nonexistent.txt",
+                                     "-m " + c.text.string() + text, model + text + " -c 100000"})
       CHECK(test::run_program("veloce-perplexity", wrong + " 2>/dev/null").status == 1);
-    CHECK(test::run_program("veloce-perplexity", "--without speed" + text + " " + model + " 2>&1").text.find("'speed'") != std::string::npos);
+    CHECK(test::run_program("veloce-perplexity", "--without speed" + text + " " + model + " 2>&1")
+              .text.find("'speed'") != std::string::npos);
     break;
   }
 }

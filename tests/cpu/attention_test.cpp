@@ -1,5 +1,6 @@
-// CPU attention at every instruction-set level against ref::attention, for every cache type; and its promise that a
-// query's result has the same bits whole, in chunks or token by token, alone or beside other sequences, on any threads.
+// CPU attention at every instruction-set level against ref::attention, for every cache type; and
+// its promise that a query's result has the same bits whole, in chunks or token by token, alone or
+// beside other sequences, on any threads.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -26,10 +27,14 @@ using Floats = std::vector<float>;
 
 const char* name_of(cpu::KvType t) {
   switch (t) {
-    case cpu::KvType::kF32: return "F32";
-    case cpu::KvType::kF16: return "F16";
-    case cpu::KvType::kBF16: return "BF16";
-    default: return "Q8_0";
+    case cpu::KvType::kF32:
+      return "F32";
+    case cpu::KvType::kF16:
+      return "F16";
+    case cpu::KvType::kBF16:
+      return "BF16";
+    default:
+      return "Q8_0";
   }
 }
 
@@ -56,8 +61,9 @@ struct Shape {
   int rotated = 0;  // 0: the heads don't turn
   float scale() const { return 1.0f / std::sqrt(float(dim)); }
   std::string text() const {
-    return std::to_string(heads) + " heads, " + std::to_string(kv_heads) + " key heads, dim " + std::to_string(dim) + ", length " +
-           std::to_string(length) + ", cache " + name_of(k_type) + "/" + name_of(v_type) + ", rotated " + std::to_string(rotated) +
+    return std::to_string(heads) + " heads, " + std::to_string(kv_heads) + " key heads, dim " +
+           std::to_string(dim) + ", length " + std::to_string(length) + ", cache " +
+           name_of(k_type) + "/" + name_of(v_type) + ", rotated " + std::to_string(rotated) +
            (norm ? ", norm" : "");
   }
 };
@@ -99,20 +105,26 @@ Expected oracle(const Sequence& s) {
   const Shape& h = s.shape;
   Floats q = s.q, k = s.k;
   if (h.norm) {
-    REQUIRE(ref::rms_norm({h.length * h.heads, h.dim, s.q.data(), s.q_norm.data(), kEpsilon, q.data()}).ok());
-    REQUIRE(ref::rms_norm({h.length * h.kv_heads, h.dim, s.k.data(), s.k_norm.data(), kEpsilon, k.data()}).ok());
+    REQUIRE(
+        ref::rms_norm({h.length * h.heads, h.dim, s.q.data(), s.q_norm.data(), kEpsilon, q.data()})
+            .ok());
+    REQUIRE(ref::rms_norm(
+                {h.length * h.kv_heads, h.dim, s.k.data(), s.k_norm.data(), kEpsilon, k.data()})
+                .ok());
   }
   if (h.rotated > 0) {
     REQUIRE(ref::rope({h.length, h.heads, h.dim, h.rotated, h.neox, s.rope.data(), q.data()}).ok());
-    REQUIRE(ref::rope({h.length, h.kv_heads, h.dim, h.rotated, h.neox, s.rope.data(), k.data()}).ok());
+    REQUIRE(
+        ref::rope({h.length, h.kv_heads, h.dim, h.rotated, h.neox, s.rope.data(), k.data()}).ok());
   }
   const Floats kept_k = through_cache(k, h.k_type), kept_v = through_cache(s.v, h.v_type);
   Expected e;
   e.out.resize(q.size());
-  const Status status = ref::attention({h.heads, h.kv_heads, h.dim, h.length, h.length, h.scale(), q.data(), kept_k.data(), kept_v.data(), e.out.data()});
+  const Status status = ref::attention({h.heads, h.kv_heads, h.dim, h.length, h.length, h.scale(),
+                                        q.data(), kept_k.data(), kept_v.data(), e.out.data()});
   REQUIRE_MESSAGE(status.ok(), status.message());
-  // Bound: a score is off by one rounding a dimension of the sum of |q k|; p by that, exp's 2 roundings and the sum's
-  // one a lane step; the output likewise, relative to the largest |v|.
+  // Bound: a score is off by one rounding a dimension of the sum of |q k|; p by that, exp's 2
+  // roundings and the sum's one a lane step; the output likewise, relative to the largest |v|.
   const bool turned = h.norm || h.rotated > 0;
   double largest_q = 0, largest_k = 0, largest_v = 0;
   const std::size_t dim = std::size_t(h.dim);
@@ -128,7 +140,8 @@ Expected oracle(const Sequence& s) {
   }
   for (const float x : kept_v) largest_v = std::max(largest_v, std::fabs(double(x)));
   // |q|.|k| bounds the sum of magnitudes (Cauchy). Norm and rotation round some ten times more.
-  const double score = double(h.scale()) * largest_q * largest_k * (h.dim + 2 + (turned ? 24 : 0)) * kUnit;
+  const double score =
+      double(h.scale()) * largest_q * largest_k * (h.dim + 2 + (turned ? 24 : 0)) * kUnit;
   e.bound.assign(q.size(), largest_v * (2 * score + (h.length + 24) * kUnit));
   return e;
 }
@@ -156,11 +169,14 @@ struct Caches {
   }
 };
 
-// Feeds sequences of equal shape: in step i, steps[i][j] positions of sequence j. Returns each sequence's outputs.
-std::vector<Floats> feed(const cpu::Kernels& kernels, const std::vector<const Sequence*>& all, const std::vector<std::vector<int>>& steps,
-                         int threads, bool may_split = true) {
+// Feeds sequences of equal shape: in step i, steps[i][j] positions of sequence j. Returns each
+// sequence's outputs.
+std::vector<Floats> feed(const cpu::Kernels& kernels, const std::vector<const Sequence*>& all,
+                         const std::vector<std::vector<int>>& steps, int threads,
+                         bool may_split = true) {
   const Shape& h = all[0]->shape;
-  const std::size_t qd = std::size_t(h.heads) * std::size_t(h.dim), kd = std::size_t(h.kv_heads) * std::size_t(h.dim);
+  const std::size_t qd = std::size_t(h.heads) * std::size_t(h.dim),
+                    kd = std::size_t(h.kv_heads) * std::size_t(h.dim);
   Caches caches;
   int context = 0;
   for (const Sequence* s : all) {
@@ -182,14 +198,21 @@ std::vector<Floats> feed(const cpu::Kernels& kernels, const std::vector<const Se
         columns += step[j];
       }
     const std::size_t n = std::size_t(columns);
-    Guarded<float> q(n * qd), k(n * kd), v(n * kd), rope(n * std::size_t(h.rotated)), result(n * qd);
+    Guarded<float> q(n * qd), k(n * kd), v(n * kd), rope(n * std::size_t(h.rotated)),
+        result(n * qd);
     for (const cpu::Span& span : spans) {
-      const std::size_t j = std::size_t(std::find_if(caches.views.begin(), caches.views.end(), [&](const auto& view) { return view.k == span.kv.k; }) - caches.views.begin());
-      const std::size_t first = std::size_t(span.first), from = std::size_t(length[j]), count = std::size_t(span.count);
+      const std::size_t j =
+          std::size_t(std::find_if(caches.views.begin(), caches.views.end(),
+                                   [&](const auto& view) { return view.k == span.kv.k; }) -
+                      caches.views.begin());
+      const std::size_t first = std::size_t(span.first), from = std::size_t(length[j]),
+                        count = std::size_t(span.count);
       std::copy_n(&all[j]->q[from * qd], count * qd, &q[first * qd]);
       std::copy_n(&all[j]->k[from * kd], count * kd, &k[first * kd]);
       std::copy_n(&all[j]->v[from * kd], count * kd, &v[first * kd]);
-      if (h.rotated) std::copy_n(&all[j]->rope[from * std::size_t(h.rotated)], count * std::size_t(h.rotated), &rope[first * std::size_t(h.rotated)]);
+      if (h.rotated)
+        std::copy_n(&all[j]->rope[from * std::size_t(h.rotated)], count * std::size_t(h.rotated),
+                    &rope[first * std::size_t(h.rotated)]);
     }
     pool.run([&](cpu::Worker& w) {
       cpu::Attention a;
@@ -233,7 +256,8 @@ void check_within(const Floats& got, const Expected& want) {
   for (std::size_t i = 0; i < got.size(); ++i) {
     const double error = std::fabs(double(got[i]) - double(want.out[i]));
     if (error <= want.bound[i]) continue;
-    FAIL_CHECK("element ", i, ": ", got[i], ", the oracle has ", want.out[i], ", off by ", error, ", allowed ", want.bound[i]);
+    FAIL_CHECK("element ", i, ": ", got[i], ", the oracle has ", want.out[i], ", off by ", error,
+               ", allowed ", want.bound[i]);
     return;
   }
 }
@@ -261,7 +285,8 @@ void check_shape(Random& random, const Shape& shape) {
     CHECK(first_difference(first, whole) == -1);
     CHECK(first_difference(whole, feed(*kernels, {&s}, cut(random, shape.length, 70), 1)[0]) == -1);
     CHECK(first_difference(whole, feed(*kernels, {&s}, {{shape.length}}, 4)[0]) == -1);
-    if (shape.length > 1) CHECK(first_difference(whole, feed(*kernels, {&s}, {{shape.length - 1}, {1}}, 4)[0]) == -1);
+    if (shape.length > 1)
+      CHECK(first_difference(whole, feed(*kernels, {&s}, {{shape.length - 1}, {1}}, 4)[0]) == -1);
   }
 }
 
@@ -271,7 +296,8 @@ TEST_CASE("head sizes, groups and cache types") {
   Random random(1);
   for (const int dim : {16, 32, 48, 64, 80, 128, 256})
     for (const int group : {1, 2, 3, 7, 8}) {
-      const cpu::KvType types[] = {cpu::KvType::kF32, cpu::KvType::kF16, cpu::KvType::kBF16, cpu::KvType::kQ8_0};
+      const cpu::KvType types[] = {cpu::KvType::kF32, cpu::KvType::kF16, cpu::KvType::kBF16,
+                                   cpu::KvType::kQ8_0};
       Shape s;
       s.kv_heads = random.from(1, 2);
       s.heads = group * s.kv_heads;
@@ -285,9 +311,11 @@ TEST_CASE("head sizes, groups and cache types") {
 
 TEST_CASE("lengths around tiles and chunks, every cache type") {
   Random random(2);
-  for (const cpu::KvType type : {cpu::KvType::kF32, cpu::KvType::kF16, cpu::KvType::kBF16, cpu::KvType::kQ8_0})
+  for (const cpu::KvType type :
+       {cpu::KvType::kF32, cpu::KvType::kF16, cpu::KvType::kBF16, cpu::KvType::kQ8_0})
     for (const int length : {1, 2, 15, 16, 17, 255, 256, 257, 513}) {
-      Shape s{.heads = 2, .kv_heads = 1, .dim = 32, .length = length, .k_type = type, .v_type = type};
+      Shape s{
+          .heads = 2, .kv_heads = 1, .dim = 32, .length = length, .k_type = type, .v_type = type};
       check_shape(random, s);
     }
 }
@@ -324,14 +352,21 @@ TEST_CASE("token by token gives the bits of the whole") {
 
 TEST_CASE("other sequences in the step change nothing") {
   Random random(5);
-  Shape s{.heads = 4, .kv_heads = 2, .dim = 32, .length = 270, .k_type = cpu::KvType::kF16, .v_type = cpu::KvType::kF16};
+  Shape s{.heads = 4,
+          .kv_heads = 2,
+          .dim = 32,
+          .length = 270,
+          .k_type = cpu::KvType::kF16,
+          .v_type = cpu::KvType::kF16};
   s.rotated = 32;
   Shape s2 = s, s3 = s;
   s2.length = 40;
   s3.length = 530;
   const Sequence a(random, s), b(random, s2), c(random, s3);
-  // Norm weights are shared by a batch; these shapes have none. Columns of all three in one step, at different speeds.
-  const std::vector<std::vector<int>> steps = {{100, 10, 500}, {170 - 20, 0, 1}, {1, 1, 1}, {0, 29, 27}, {1, 0, 0}, {18, 0, 1}};
+  // Norm weights are shared by a batch; these shapes have none. Columns of all three in one step,
+  // at different speeds.
+  const std::vector<std::vector<int>> steps = {{100, 10, 500}, {170 - 20, 0, 1}, {1, 1, 1},
+                                               {0, 29, 27},    {1, 0, 0},        {18, 0, 1}};
   for (const cpu::Kernels* kernels : levels())
     for (const int threads : {1, 2, 5}) {
       const auto together = feed(*kernels, {&a, &b, &c}, steps, threads);
@@ -344,14 +379,20 @@ TEST_CASE("other sequences in the step change nothing") {
 TEST_CASE("a long sequence split over many threads") {
   Random random(6);
   for (const int group : {1, 8}) {
-    Shape s{.heads = group, .kv_heads = 1, .dim = 16, .length = 800, .k_type = cpu::KvType::kF16, .v_type = cpu::KvType::kF16};
+    Shape s{.heads = group,
+            .kv_heads = 1,
+            .dim = 16,
+            .length = 800,
+            .k_type = cpu::KvType::kF16,
+            .v_type = cpu::KvType::kF16};
     const Sequence sequence(random, s);
     const Expected want = oracle(sequence);
     for (const cpu::Kernels* kernels : levels()) {
       const std::vector<std::vector<int>> steps = {{765}, {1}, {3}, {1}, {30}};
       const Floats one = feed(*kernels, {&sequence}, steps, 1)[0];
       check_within(one, want);
-      for (const int threads : {2, 9}) CHECK(first_difference(one, feed(*kernels, {&sequence}, steps, threads)[0]) == -1);
+      for (const int threads : {2, 9})
+        CHECK(first_difference(one, feed(*kernels, {&sequence}, steps, threads)[0]) == -1);
       CHECK(first_difference(one, feed(*kernels, {&sequence}, steps, 3, false)[0]) == -1);
     }
   }

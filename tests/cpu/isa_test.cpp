@@ -9,10 +9,11 @@ using namespace veloce::cpu;
 
 TEST_CASE("a processor that lacks one feature of a level does not run it") {
   using Feature = bool CpuFeatures::*;
-  const std::vector<Feature> narrow = {&CpuFeatures::avx2, &CpuFeatures::fma,  &CpuFeatures::f16c,
-                                       &CpuFeatures::bmi,  &CpuFeatures::bmi2, &CpuFeatures::popcnt};
-  const std::vector<Feature> wide = {&CpuFeatures::avx512f,  &CpuFeatures::avx512bw,
-                                     &CpuFeatures::avx512vl, &CpuFeatures::avx512dq,
+  const std::vector<Feature> narrow = {&CpuFeatures::avx2, &CpuFeatures::fma,
+                                       &CpuFeatures::f16c, &CpuFeatures::bmi,
+                                       &CpuFeatures::bmi2, &CpuFeatures::popcnt};
+  const std::vector<Feature> wide = {&CpuFeatures::avx512f,    &CpuFeatures::avx512bw,
+                                     &CpuFeatures::avx512vl,   &CpuFeatures::avx512dq,
                                      &CpuFeatures::avx512vnni, &CpuFeatures::avx512vbmi};
   CHECK(best_isa({}) == Isa::kPortable);
   CpuFeatures some;

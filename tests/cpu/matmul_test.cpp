@@ -1,5 +1,6 @@
-// The CPU matmul at every instruction-set level, for every weight format, against ref::matvec; and its promise that an
-// output's bits do not depend on level, number of columns, path, threads or activation neighbours.
+// The CPU matmul at every instruction-set level, for every weight format, against ref::matvec; and
+// its promise that an output's bits do not depend on level, number of columns, path, threads or
+// activation neighbours.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -37,7 +38,8 @@ struct Matrix {
     packed = {F::kGgufType, rows, k, cpu::packed_group_bytes<F>(k), nullptr};
     packed_data = GuardedBytes(packed.bytes());
     for (int g = 0; g < packed.groups(); ++g)
-      cpu::pack_group<F>(rows_data.data(), rows, k, g, packed_data.data() + std::size_t(g) * packed.group_bytes);
+      cpu::pack_group<F>(rows_data.data(), rows, k, g,
+                         packed_data.data() + std::size_t(g) * packed.group_bytes);
     packed.data = packed_data.data();
   }
   GgufMatrix<F> gguf() const { return {rows_data.data(), rows, Dim<>(k)}; }
@@ -50,7 +52,8 @@ struct Tiles {
   cpu::ActivationsQ8 q8;
   cpu::ActivationsF32 f32;
 
-  Tiles(const cpu::Kernels& kernels, const float* x, std::size_t stride, int k, int n, bool want_q8) : row(std::size_t(k)) {
+  Tiles(const cpu::Kernels& kernels, const float* x, std::size_t stride, int k, int n, bool want_q8)
+      : row(std::size_t(k)) {
     if (want_q8) {
       q8_data = GuardedBytes(cpu::ActivationsQ8::bytes(std::size_t(k), std::size_t(n)), 4);
       q8 = cpu::ActivationsQ8::place(q8_data.data(), k, n);
@@ -58,7 +61,8 @@ struct Tiles {
       f32_data = Guarded<float>(std::size_t(k) * std::size_t(n));
       f32 = {k, n, f32_data.data()};
     }
-    kernels.prepare(x, stride, nullptr, 0, 0, n, want_q8 ? &q8 : nullptr, want_q8 ? nullptr : &f32, row.data());
+    kernels.prepare(x, stride, nullptr, 0, 0, n, want_q8 ? &q8 : nullptr, want_q8 ? nullptr : &f32,
+                    row.data());
   }
 };
 
@@ -69,8 +73,8 @@ struct Finishing {
   float initial = 0;  // what stands in the output before
 };
 
-std::vector<float> run(const cpu::Kernels& kernels, const cpu::PackedMatrix& w, const float* x, int n, bool q8, int threads,
-                       const Finishing& f = {}) {
+std::vector<float> run(const cpu::Kernels& kernels, const cpu::PackedMatrix& w, const float* x,
+                       int n, bool q8, int threads, const Finishing& f = {}) {
   const Tiles tiles(kernels, x, std::size_t(w.k), w.k, n, q8);
   Guarded<float> out(std::size_t(n) * std::size_t(w.rows));
   for (float& v : out) v = f.initial;
@@ -115,7 +119,8 @@ void check_format(bool q8) {
   static const int kRows[] = {1, 15, 16, 17, 33};
   for (int round = 0; round < 5; ++round) {
     const int rows = kRows[round], k = pick_k<F>(random), n = next_columns();
-    INFO(std::string(F::kName), q8 ? " with 8-bit activations" : " with float activations", ": rows ", rows, ", k ", k, ", columns ", n);
+    INFO(std::string(F::kName), q8 ? " with 8-bit activations" : " with float activations",
+         ": rows ", rows, ", k ", k, ", columns ", n);
     const Matrix<F> m(random, rows, k);
     Guarded<float> x(std::size_t(k) * std::size_t(n));
     random.fill_activations(x.data(), x.size());
@@ -129,10 +134,13 @@ void check_format(bool q8) {
       if (first.empty()) first = got;
       CHECK(first_difference(first, got) == -1);  // the same bits at every level
       CHECK(first_difference(got, run(*kernels, m.packed, x.data(), n, q8, 3)) == -1);
-      for (int c = 0; c < n; c += n > 4 ? random.from(1, 3) : 1) {
-        const auto alone = run(*kernels, m.packed, x.data() + std::size_t(c) * std::size_t(k), 1, q8, 1);
-        const std::vector<float> column(got.begin() + std::ptrdiff_t(c) * rows, got.begin() + std::ptrdiff_t(c + 1) * rows);
-        CHECK_MESSAGE(first_difference(column, alone) == -1, "column ", c, " alone differs from it in the batch");
+      for (int c = 0; c<n; c += n> 4 ? random.from(1, 3) : 1) {
+        const auto alone =
+            run(*kernels, m.packed, x.data() + std::size_t(c) * std::size_t(k), 1, q8, 1);
+        const std::vector<float> column(got.begin() + std::ptrdiff_t(c) * rows,
+                                        got.begin() + std::ptrdiff_t(c + 1) * rows);
+        CHECK_MESSAGE(first_difference(column, alone) == -1, "column ", c,
+                      " alone differs from it in the batch");
       }
     }
   }
@@ -140,11 +148,15 @@ void check_format(bool q8) {
 
 }  // namespace
 
-TEST_CASE("every format with float activations: within the bound, the same bits at all levels and batch sizes") {
+TEST_CASE(
+    "every format with float activations: within the bound, the same bits at all levels and batch "
+    "sizes") {
   for_each_format(AllFormats{}, []<BlockFormat F>() { check_format<F>(false); });
 }
 
-TEST_CASE("every integer format with 8-bit activations: within the bound, the same bits at all levels and batch sizes") {
+TEST_CASE(
+    "every integer format with 8-bit activations: within the bound, the same bits at all levels "
+    "and batch sizes") {
   for_each_format(IntDotFormats{}, []<BlockFormat F>() { check_format<F>(true); });
 }
 
@@ -164,10 +176,12 @@ TEST_CASE("8-bit activations stay within their rounding of the float product") {
         for (int i = 0; i < k; ++i) {
           if (i % F::kValues == 0) F::decode(m.gguf().row(r)[i / F::kValues], w.data());
           float top = 0;
-          for (int j = i / 32 * 32; j < i / 32 * 32 + 32; ++j) top = std::fmax(top, std::fabs(x[std::size_t(j)]));
+          for (int j = i / 32 * 32; j < i / 32 * 32 + 32; ++j)
+            top = std::fmax(top, std::fabs(x[std::size_t(j)]));
           allowed += std::fabs(w[std::size_t(i % F::kValues)]) * double(top) / 127 * 0.5001;
         }
-        CHECK(std::fabs(got[std::size_t(r)] - exact.value[std::size_t(r)]) <= allowed * 1.001 + 1e-6);
+        CHECK(std::fabs(got[std::size_t(r)] - exact.value[std::size_t(r)]) <=
+              allowed * 1.001 + 1e-6);
       }
     }
   });
@@ -175,7 +189,9 @@ TEST_CASE("8-bit activations stay within their rounding of the float product") {
 
 namespace {
 
-double silu(double x) { return x / (1 + std::exp(-x)); }
+double silu(double x) {
+  return x / (1 + std::exp(-x));
+}
 
 template <BlockFormat F, BlockFormat G>
 void check_finishes(int n) {
@@ -200,16 +216,20 @@ void check_finishes(int n) {
     added.value[i] = float(g + 3.0);
     added.bound[i] = y1.bound[i] + 3 * kUnit * (std::fabs(g) + 3.0);
     gated.value[i] = float(silu(g) * u);
-    const double eg = y1.bound[i] + 2 * kUnit * std::fabs(g), eu = y2.bound[i] + 2 * kUnit * std::fabs(u);
+    const double eg = y1.bound[i] + 2 * kUnit * std::fabs(g),
+                 eu = y2.bound[i] + 2 * kUnit * std::fabs(u);
     // |silu'| <= 1.1; exp and the quotient cost a few more roundings.
-    gated.bound[i] = 1.1 * eg * (std::fabs(u) + eu) + std::fabs(silu(g)) * eu + 12 * kUnit * std::fabs(silu(g) * u) + 1e-37;
+    gated.bound[i] = 1.1 * eg * (std::fabs(u) + eu) + std::fabs(silu(g)) * eu +
+                     12 * kUnit * std::fabs(silu(g) * u) + 1e-37;
   }
   std::vector<float> first_added, first_gated;
   for (const cpu::Kernels* kernels : levels()) {
     INFO(cpu::isa_name(kernels->isa));
-    const auto sum = run(*kernels, gate.packed, x.data(), n, q8, 2, {cpu::Finish::kAdd, nullptr, b1.data(), nullptr, 3.0f});
+    const auto sum = run(*kernels, gate.packed, x.data(), n, q8, 2,
+                         {cpu::Finish::kAdd, nullptr, b1.data(), nullptr, 3.0f});
     check_within(sum, added);
-    const auto product = run(*kernels, gate.packed, x.data(), n, q8, 2, {cpu::Finish::kSwiGlu, &up.packed, b1.data(), b2.data(), 0});
+    const auto product = run(*kernels, gate.packed, x.data(), n, q8, 2,
+                             {cpu::Finish::kSwiGlu, &up.packed, b1.data(), b2.data(), 0});
     check_within(product, gated);
     if (first_added.empty()) {
       first_added = sum;
@@ -222,7 +242,9 @@ void check_finishes(int n) {
 
 }  // namespace
 
-TEST_CASE("what is done with the product: added to the output, gated, with biases, matrices of different formats") {
+TEST_CASE(
+    "what is done with the product: added to the output, gated, with biases, matrices of different "
+    "formats") {
   for (const int n : {1, 2, 4, 5, 8, 9, 19}) {
     check_finishes<Q4_K, Q4_K>(n);
     check_finishes<Q4_K, Q6_K>(n);
@@ -256,8 +278,10 @@ TEST_CASE("NaN and infinity in one column stay there") {
         for (int c = 0; c < n; ++c)
           for (int r = 0; r < rows; ++r) {
             const std::size_t at = std::size_t(c) * rows + std::size_t(r);
-            if (c == broken) CHECK(std::isnan(got[at]));
-            else CHECK(same_bits(got[at], clean[at]));
+            if (c == broken)
+              CHECK(std::isnan(got[at]));
+            else
+              CHECK(same_bits(got[at], clean[at]));
           }
       }
     }

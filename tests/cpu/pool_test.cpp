@@ -1,5 +1,5 @@
-// The thread team: every worker runs once, shares hand out each index once, barriers order memory, teams sleep when
-// idle. Meant for ThreadSanitizer as well.
+// The thread team: every worker runs once, shares hand out each index once, barriers order memory,
+// teams sleep when idle. Meant for ThreadSanitizer as well.
 #include <doctest/doctest.h>
 
 #include <sys/resource.h>
@@ -29,15 +29,15 @@ TEST_CASE("every worker of every team size runs once a run") {
     REQUIRE(pool.size() == size);
     for (int round = 0; round < 20; ++round) {
       std::vector<int> ran(static_cast<std::size_t>(size));
-      pool.run([&](cpu::Worker& w) {
-        ran[std::size_t(w.index())] += w.count();
-      });
+      pool.run([&](cpu::Worker& w) { ran[std::size_t(w.index())] += w.count(); });
       for (const int r : ran) REQUIRE(r == size);
     }
   }
 }
 
-TEST_CASE("shares hand out every index exactly once, for any total and grain, many in a row without a barrier") {
+TEST_CASE(
+    "shares hand out every index exactly once, for any total and grain, many in a row without a "
+    "barrier") {
   for (const int threads : {1, 2, 5}) {
     cpu::Pool pool(threads);
     for (const int total : {0, 1, 2, 7, 64, 1000})
@@ -68,7 +68,8 @@ TEST_CASE("what was written before a barrier is seen after it; a long chain of p
       for (int phase = 0; phase < phases; ++phase) {
         auto share = w.share(64);
         for (int begin, end; share.next(begin, end);)
-          for (int i = begin; i < end; ++i) b[std::size_t(i)] = a[std::size_t((i + 1) % 64)] + a[std::size_t((i + 7) % 64)];
+          for (int i = begin; i < end; ++i)
+            b[std::size_t(i)] = a[std::size_t((i + 1) % 64)] + a[std::size_t((i + 7) % 64)];
         w.barrier();
         auto back = w.share(64, 4);
         for (int begin, end; back.next(begin, end);)

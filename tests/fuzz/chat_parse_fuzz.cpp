@@ -20,19 +20,30 @@ namespace {
 
 // One of each style of call.
 constexpr const char* kTemplates[] = {
-    "{% for m in messages %}<|im_start|>{{ m.role }}\n{% if m.reasoning_content %}<think>\n{{ m.reasoning_content }}\n</think>\n{% endif %}"
-    "{{ m.content }}{% for c in m.tool_calls or [] %}\n<tool_call>\n{\"name\": \"{{ c.function.name }}\", \"arguments\": "
-    "{{ c.function.arguments | tojson }}}\n</tool_call>{% endfor %}<|im_end|>\n{% endfor %}{% if tools %}{{ tools | tojson }}{% endif %}"
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{% if m.reasoning_content %}<think>\n{{ "
+    "m.reasoning_content }}\n</think>\n{% endif %}"
+    "{{ m.content }}{% for c in m.tool_calls or [] %}\n<tool_call>\n{\"name\": \"{{ "
+    "c.function.name }}\", \"arguments\": "
+    "{{ c.function.arguments | tojson }}}\n</tool_call>{% endfor %}<|im_end|>\n{% endfor %}{% if "
+    "tools %}{{ tools | tojson }}{% endif %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}",
-    "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% if m.tool_calls %}[CALLS][{% for c in m.tool_calls %}{{ ', ' if not loop.first }}"
-    "{\"name\": \"{{ c.function.name }}\", \"arguments\": {{ c.function.arguments | tojson }}, \"id\": \"{{ c.id }}\"}{% endfor %}]{% endif %}</s>"
-    "{% endfor %}{% if tools %}{{ tools | tojson }}{% endif %}{% if add_generation_prompt %}[assistant]{% endif %}",
-    "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% for c in m.tool_calls or [] %}<call>{{ c.function.name }}<sep>"
-    "{{ c.function.arguments | tojson }}</call>{% endfor %}{% endfor %}{% if tools %}{{ tools | tojson }}{% endif %}"
+    "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% if m.tool_calls %}[CALLS][{% for c in "
+    "m.tool_calls %}{{ ', ' if not loop.first }}"
+    "{\"name\": \"{{ c.function.name }}\", \"arguments\": {{ c.function.arguments | tojson }}, "
+    "\"id\": \"{{ c.id }}\"}{% endfor %}]{% endif %}</s>"
+    "{% endfor %}{% if tools %}{{ tools | tojson }}{% endif %}{% if add_generation_prompt "
+    "%}[assistant]{% endif %}",
+    "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% for c in m.tool_calls or [] "
+    "%}<call>{{ c.function.name }}<sep>"
+    "{{ c.function.arguments | tojson }}</call>{% endfor %}{% endfor %}{% if tools %}{{ tools | "
+    "tojson }}{% endif %}"
     "{% if add_generation_prompt %}<|assistant|>{% endif %}",
-    "{% for m in messages %}<|{{ m.role }}|>\n<think>{{ m.reasoning_content or '' }}</think>{{ m.content }}{% for c in m.tool_calls or [] %}"
-    "<tool_call>{{ c.function.name }}{% for k, v in c.function.arguments.items() %}<key>{{ k }}</key><value>"
-    "{{ v if v is string else v | tojson }}</value>{% endfor %}</tool_call>{% endfor %}{% endfor %}{% if tools %}{{ tools | tojson }}{% endif %}"
+    "{% for m in messages %}<|{{ m.role }}|>\n<think>{{ m.reasoning_content or '' }}</think>{{ "
+    "m.content }}{% for c in m.tool_calls or [] %}"
+    "<tool_call>{{ c.function.name }}{% for k, v in c.function.arguments.items() %}<key>{{ k "
+    "}}</key><value>"
+    "{{ v if v is string else v | tojson }}</value>{% endfor %}</tool_call>{% endfor %}{% endfor "
+    "%}{% if tools %}{{ tools | tojson }}{% endif %}"
     "{% if add_generation_prompt %}<|assistant|>\n<think>{% endif %}"};
 
 const std::vector<ChatFormat>& formats() {
@@ -41,9 +52,11 @@ const std::vector<ChatFormat>& formats() {
     for (const char* source : kTemplates) {
       auto parsed = jinja::Template::parse(source);
       if (!parsed) std::abort();
-      const ChatRender render = [&](const ordered_json& messages, const ordered_json& tools, const ordered_json& variables,
+      const ChatRender render = [&](const ordered_json& messages, const ordered_json& tools,
+                                    const ordered_json& variables,
                                     bool prompt) -> Result<std::string> {
-        ordered_json context = {{"messages", messages}, {"tools", tools}, {"add_generation_prompt", prompt}};
+        ordered_json context = {
+            {"messages", messages}, {"tools", tools}, {"add_generation_prompt", prompt}};
         context.update(variables);
         jinja::RenderResult r = parsed->render(context);
         if (!r.ok()) return Status(Code::kInvalidArgument, r.error.message);
@@ -91,7 +104,8 @@ Answer parse(const ChatFormat& format, std::string_view text, std::size_t step, 
   options.make_id = [] { return std::string("id"); };
   ChatParser parser(format, options);
   Answer out;
-  for (std::size_t at = 0; at < text.size(); at += step) add(out, parser.feed(text.substr(at, step)));
+  for (std::size_t at = 0; at < text.size(); at += step)
+    add(out, parser.feed(text.substr(at, step)));
   add(out, parser.feed("", true));
   return out;
 }

@@ -1,5 +1,5 @@
-// Fuzzes the template interpreter: the input is a template, rendered over a conversation with tools.
-// What renders must render again to the same text.
+// Fuzzes the template interpreter: the input is a template, rendered over a conversation with
+// tools. What renders must render again to the same text.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

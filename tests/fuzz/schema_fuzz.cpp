@@ -1,4 +1,5 @@
-// Fuzzes JSON schemas: the input is one; what it compiles to must be a grammar, or too large for one.
+// Fuzzes JSON schemas: the input is one; what it compiles to must be a grammar, or too large for
+// one.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -39,8 +39,9 @@ Tokenizer spm() {
     tokens.push_back(std::string("<0x") + kHex[b >> 4] + kHex[b & 15] + ">");
     types.push_back(6);
   }
-  for (const char* piece : {"\xE2\x96\x81", "a", "b", "e", "t", "h", "th", "he", "the", "\xE2\x96\x81the", "\xC3\xA9",
-                            "\xE2\x96\x81\xE2\x96\x81", "ab", "aa", "aaaa", "\n", "\xF0\x9F\x98\x80"}) {
+  for (const char* piece :
+       {"\xE2\x96\x81", "a", "b", "e", "t", "h", "th", "he", "the", "\xE2\x96\x81the", "\xC3\xA9",
+        "\xE2\x96\x81\xE2\x96\x81", "ab", "aa", "aaaa", "\n", "\xF0\x9F\x98\x80"}) {
     tokens.push_back(piece);
     types.push_back(1);
   }
@@ -57,7 +58,9 @@ Tokenizer spm() {
 const std::vector<Tokenizer>& tokenizers() {
   static const std::vector<Tokenizer> kAll = [] {
     std::vector<Tokenizer> all;
-    for (const char* pre : {"gpt-2", "llama-bpe", "qwen2", "deepseek-v3", "smollm", "gpt-4o", "kimi-k2", "deepseek-coder"}) all.push_back(bpe(pre));
+    for (const char* pre : {"gpt-2", "llama-bpe", "qwen2", "deepseek-v3", "smollm", "gpt-4o",
+                            "kimi-k2", "deepseek-coder"})
+      all.push_back(bpe(pre));
     all.push_back(spm());
     return all;
   }();
@@ -84,7 +87,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::string valid = whole.push(text);
     valid += whole.finish();
     const bool is_utf8 = valid == text;
-    if (!special && is_utf8 && tokenizer.vocabulary().kind() == TokenizerKind::kBpe && pieces != text) std::abort();
+    if (!special && is_utf8 && tokenizer.vocabulary().kind() == TokenizerKind::kBpe &&
+        pieces != text)
+      std::abort();
     Utf8Stream check;
     if (check.push(streamed) != streamed || !check.pending().empty()) std::abort();
   }

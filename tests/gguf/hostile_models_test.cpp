@@ -1,5 +1,6 @@
-// The collections of spoilt and of unusual models are themselves well-formed GGUF files, each different from the model
-// it was made from: what refuses them must be the engine, not the container's reader.
+// The collections of spoilt and of unusual models are themselves well-formed GGUF files, each
+// different from the model it was made from: what refuses them must be the engine, not the
+// container's reader.
 #include "support/hostile_models.hpp"
 
 #include <doctest/doctest.h>

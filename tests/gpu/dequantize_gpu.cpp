@@ -1,5 +1,5 @@
-// Every format's dequantization on the GPU against decode on the CPU: the same bits, on random bytes. Exit 0: equal;
-// 77: no card (CTest calls that skipped).
+// Every format's dequantization on the GPU against decode on the CPU: the same bits, on random
+// bytes. Exit 0: equal; 77: no card (CTest calls that skipped).
 #include <cstdio>
 #include <cstring>
 #include <random>
@@ -15,9 +15,9 @@ namespace {
 template <BlockFormat F>
 bool same_on_gpu(std::mt19937& rng, std::size_t count) {
   std::vector<typename F::Block> blocks(count);
-  for (auto& block : blocks)
-    do {
-      for (std::size_t i = 0; i < sizeof block; ++i) reinterpret_cast<unsigned char*>(&block)[i] = static_cast<unsigned char>(rng());
+  for (auto& block : blocks) do {
+      for (std::size_t i = 0; i < sizeof block; ++i)
+        reinterpret_cast<unsigned char*>(&block)[i] = static_cast<unsigned char>(rng());
     } while (!F::valid(block));
   std::vector<float> expected(count * F::kValues), got(expected.size(), -1.0f);
   for (std::size_t i = 0; i < count; ++i) F::decode(blocks[i], expected.data() + i * F::kValues);
@@ -33,7 +33,8 @@ bool same_on_gpu(std::mt19937& rng, std::size_t count) {
     return false;
   }
   std::size_t wrong = 0;
-  for (std::size_t i = 0; i < got.size(); ++i) wrong += std::memcmp(&got[i], &expected[i], sizeof(float)) != 0;
+  for (std::size_t i = 0; i < got.size(); ++i)
+    wrong += std::memcmp(&got[i], &expected[i], sizeof(float)) != 0;
   std::printf("%-8s %zu values, %zu differ\n", std::string(F::kName).c_str(), got.size(), wrong);
   return wrong == 0;
 }

@@ -1,9 +1,11 @@
-// The golden models: logits of an independent engine, for every folder whose architecture this build knows.
+// The golden models: logits of an independent engine, for every folder whose architecture this
+// build knows.
 //
-// F32 activations and cache: every logit within 1e-3. 8-bit activations: squared error relative to the logits' power at
-// most 1.5 times the engine's own 8-bit path's, and the same argmax wherever the golden's lead is more than twice the
-// largest difference. And what the engine promises beyond that: the same bits whole, token by token, in odd chunks, on
-// any number of threads, beside other sequences.
+// F32 activations and cache: every logit within 1e-3. 8-bit activations: squared error relative to
+// the logits' power at most 1.5 times the engine's own 8-bit path's, and the same argmax wherever
+// the golden's lead is more than twice the largest difference. And what the engine promises beyond
+// that: the same bits whole, token by token, in odd chunks, on any number of threads, beside other
+// sequences.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -36,10 +38,12 @@ std::vector<fs::path> golden_models() {
   const auto known = models::known_architectures();
   for (const fs::path& dir : test::golden_dirs())
     for (const auto& entry : fs::directory_iterator(dir)) {
-      if (!fs::exists(entry.path() / "model.gguf") || !fs::exists(entry.path() / "tokens.json")) continue;
+      if (!fs::exists(entry.path() / "model.gguf") || !fs::exists(entry.path() / "tokens.json"))
+        continue;
       auto file = gguf::File::open((entry.path() / "model.gguf").string());
       REQUIRE_MESSAGE(file, file.status().message());
-      if (std::find(known.begin(), known.end(), file->architecture()) != known.end()) found.push_back(entry.path());
+      if (std::find(known.begin(), known.end(), file->architecture()) != known.end())
+        found.push_back(entry.path());
     }
   std::sort(found.begin(), found.end());
   return found;
@@ -57,7 +61,8 @@ Golden read_golden(const fs::path& dir) {
   return g;
 }
 
-std::unique_ptr<model::Engine> load(const Golden& g, model::Activations a, model::CacheType cache, int threads, int sequences = 1) {
+std::unique_ptr<model::Engine> load(const Golden& g, model::Activations a, model::CacheType cache,
+                                    int threads, int sequences = 1) {
   model::EngineOptions o;
   o.path = (g.dir / "model.gguf").string();
   o.threads = threads;
@@ -71,14 +76,17 @@ std::unique_ptr<model::Engine> load(const Golden& g, model::Activations a, model
 }
 
 // Feeds the tokens in chunks and gathers the logits of every position.
-std::vector<float> run(model::Engine& e, const std::vector<int>& tokens, const std::vector<int>& chunks, int sequence = 0) {
+std::vector<float> run(model::Engine& e, const std::vector<int>& tokens,
+                       const std::vector<int>& chunks, int sequence = 0) {
   std::vector<float> all;
   REQUIRE(e.truncate(sequence, 0).ok());
   std::size_t at = 0, c = 0;
   while (at < tokens.size()) {
-    const std::size_t n = std::min<std::size_t>(std::size_t(chunks[std::min(c++, chunks.size() - 1)]), tokens.size() - at);
+    const std::size_t n = std::min<std::size_t>(
+        std::size_t(chunks[std::min(c++, chunks.size() - 1)]), tokens.size() - at);
     std::vector<model::Token> batch;
-    for (std::size_t i = 0; i < n; ++i) batch.push_back({tokens[at + i], sequence, int(at + i), true});
+    for (std::size_t i = 0; i < n; ++i)
+      batch.push_back({tokens[at + i], sequence, int(at + i), true});
     const Status s = e.step(batch);
     REQUIRE_MESSAGE(s.ok(), s.message());
     for (std::size_t i = 0; i < n; ++i) {
@@ -141,9 +149,12 @@ TEST_CASE("golden models") {
       auto e = load(g, model::Activations::kQ8, model::CacheType::kF32, 2);
       const auto prefill = run(*e, g.tokens, whole);
       const Difference d = compare(g, prefill);
-      MESSAGE(dir.filename().string() << " Q8: relative squared error " << d.nmse << " (native " << g.native_nmse << "), worst " << d.worst);
-      if (g.native_nmse > 0) CHECK(d.nmse <= 1.5 * g.native_nmse);
-      else CHECK(d.worst <= 1e-3);
+      MESSAGE(dir.filename().string() << " Q8: relative squared error " << d.nmse << " (native "
+                                      << g.native_nmse << "), worst " << d.worst);
+      if (g.native_nmse > 0)
+        CHECK(d.nmse <= 1.5 * g.native_nmse);
+      else
+        CHECK(d.worst <= 1e-3);
       CHECK(d.wrong_argmax == 0);
       CHECK(run(*e, g.tokens, {1}) == prefill);
       CHECK(run(*e, g.tokens, {7, 1, 2, 30, 5, 64, 3}) == prefill);
@@ -162,7 +173,8 @@ TEST_CASE("the same bits on any number of threads, for every cache type, beside 
     last = arch;
     const Golden g = read_golden(dir);
     CAPTURE(dir.string());
-    for (const auto cache : {model::CacheType::kF32, model::CacheType::kF16, model::CacheType::kBF16, model::CacheType::kQ8_0}) {
+    for (const auto cache : {model::CacheType::kF32, model::CacheType::kF16,
+                             model::CacheType::kBF16, model::CacheType::kQ8_0}) {
       auto one = load(g, model::Activations::kQ8, cache, 1);
       const auto expected = run(*one, g.tokens, {100, 1, 50});
       for (const int threads : {2, 5}) {
@@ -179,7 +191,9 @@ TEST_CASE("the same bits on any number of threads, for every cache type, beside 
           for (int s = 0; s < 3; ++s) {
             if (s == 1) first = batch.size();
             for (std::size_t i = 0; i < want[s] && at[std::size_t(s)] < g.tokens.size(); ++i) {
-              const int token = g.tokens[s == 1 ? at[1] : (at[std::size_t(s)] * 7 + std::size_t(s)) % g.tokens.size()];
+              const int token =
+                  g.tokens[s == 1 ? at[1]
+                                  : (at[std::size_t(s)] * 7 + std::size_t(s)) % g.tokens.size()];
               batch.push_back({token, s, int(at[std::size_t(s)]++), true});
             }
           }
@@ -199,7 +213,8 @@ TEST_CASE("truncate, copy, serialize, restore") {
   const auto dirs = golden_models();
   if (dirs.empty()) return;
   const Golden g = read_golden(dirs.front());
-  for (const auto cache : {model::CacheType::kF32, model::CacheType::kF16, model::CacheType::kBF16, model::CacheType::kQ8_0}) {
+  for (const auto cache : {model::CacheType::kF32, model::CacheType::kF16, model::CacheType::kBF16,
+                           model::CacheType::kQ8_0}) {
     auto e = load(g, model::Activations::kQ8, cache, 2, 3);
     const auto expected = run(*e, g.tokens, {100});
     const std::size_t vocabulary = expected.size() / g.tokens.size();
@@ -213,7 +228,10 @@ TEST_CASE("truncate, copy, serialize, restore") {
       }
       return out;
     };
-    const auto tail = [&](int from) { return std::vector<float>(expected.begin() + std::ptrdiff_t(std::size_t(from) * vocabulary), expected.end()); };
+    const auto tail = [&](int from) {
+      return std::vector<float>(expected.begin() + std::ptrdiff_t(std::size_t(from) * vocabulary),
+                                expected.end());
+    };
     REQUIRE(e->truncate(0, 77).ok());
     CHECK(e->length(0) == 77);
     CHECK(rest(0, 77) == tail(77));

@@ -1,5 +1,6 @@
-// Models that must be refused, models that only look odd, and thousands of damaged ones: through the whole way from the
-// file to a step (reader, hyper-parameters, weights, vocabulary, chat template).
+// Models that must be refused, models that only look odd, and thousands of damaged ones: through
+// the whole way from the file to a step (reader, hyper-parameters, weights, vocabulary, chat
+// template).
 #include <doctest/doctest.h>
 
 #include <fcntl.h>
@@ -58,7 +59,8 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 double cpu_seconds() {
   rusage use{};
   getrusage(RUSAGE_THREAD, &use);
-  return double(use.ru_utime.tv_sec + use.ru_stime.tv_sec) + double(use.ru_utime.tv_usec + use.ru_stime.tv_usec) * 1e-6;
+  return double(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
+         double(use.ru_utime.tv_usec + use.ru_stime.tv_usec) * 1e-6;
 }
 
 // Largest resident size so far. A sanitizer keeps freed memory, so there it says nothing.
@@ -90,8 +92,10 @@ Status load_and_step(const model::EngineOptions& options) {
   if (!source) return source.status();
   const auto parsed = text::jinja::Template::parse(*source);
   if (!parsed) return parsed.status();
-  const auto rendered = parsed->render({{"messages", {{{"role", "user"}, {"content", "Hello"}}}}, {"add_generation_prompt", true}});
-  if (!rendered.ok()) return Status(Code::kInvalidArgument, "tokenizer.chat_template: " + rendered.error.message);
+  const auto rendered = parsed->render(
+      {{"messages", {{{"role", "user"}, {"content", "Hello"}}}}, {"add_generation_prompt", true}});
+  if (!rendered.ok())
+    return Status(Code::kInvalidArgument, "tokenizer.chat_template: " + rendered.error.message);
   std::vector<std::int32_t> ids = tokenizer->encode("Hello w\xC3\xB6rld", true, true);
   std::vector<model::Token> batch;
   for (const std::int32_t id : ids)
@@ -100,7 +104,8 @@ Status load_and_step(const model::EngineOptions& options) {
   if (batch.empty()) batch.push_back({0, 0, 0, true});
   if (Status s = e.step(batch); !s) return s;
   const auto logits = e.logits(int(batch.size()) - 1);
-  if (logits.size() != std::size_t(e.info().vocabulary)) return Status(Code::kInternal, "logits are missing");
+  if (logits.size() != std::size_t(e.info().vocabulary))
+    return Status(Code::kInternal, "logits are missing");
   (void)tokenizer->decode(ids, true, true);
   return {};
 }
@@ -126,7 +131,8 @@ TEST_CASE("spoilt models are refused with the words that help, at once and witho
       CHECK(cpu_seconds() - start < 1.0 * kSlowdown);
       CHECK_FALSE(s.ok());
       for (const std::string& word : hostile.words)
-        CHECK_MESSAGE(s.message().find(word) != std::string::npos, "\"", s.message(), "\" lacks \"", word, "\"");
+        CHECK_MESSAGE(s.message().find(word) != std::string::npos, "\"", s.message(), "\" lacks \"",
+                      word, "\"");
     }
     CHECK(peak_kib() - before < 64 * 1024);
   }
@@ -148,10 +154,12 @@ TEST_CASE("unusual models load and run") {
 
 TEST_CASE("what is no regular file is refused at once") {
   const Folder folder;
-  const std::string pipe = folder.file("pipe"), missing = folder.file("missing"), empty = folder.file("empty");
+  const std::string pipe = folder.file("pipe"), missing = folder.file("missing"),
+                    empty = folder.file("empty");
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
   std::ofstream(empty).close();
-  for (const std::string& path : {pipe, folder.file(""), missing, empty, std::string("/dev/zero"), std::string("/dev/null"), std::string()}) {
+  for (const std::string& path : {pipe, folder.file(""), missing, empty, std::string("/dev/zero"),
+                                  std::string("/dev/null"), std::string()}) {
     INFO("path: ", path);
     const auto start = std::chrono::steady_clock::now();
     const Status s = load_and_step(small_options(path));
@@ -255,11 +263,21 @@ namespace {
 std::vector<Bytes> seed_models() {
   std::vector<Bytes> out;
   const std::string chat =
-      "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] | trim }}<|im_end|>\n{% endfor %}"
+      "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] | trim }}<|im_end|>\n{% "
+      "endfor %}"
       "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
   for (const std::string arch : {"llama", "qwen3"})
     for (const std::uint32_t type : {0u, 1u, 2u, 8u, 20u, 39u}) {
-      TinyModel m({.arch = arch, .hidden = 32, .layers = 1, .heads = 2, .kv_heads = 1, .head_dim = 16, .ffn = 32, .vocab = 261, .context = 64}, type + 1);
+      TinyModel m({.arch = arch,
+                   .hidden = 32,
+                   .layers = 1,
+                   .heads = 2,
+                   .kv_heads = 1,
+                   .head_dim = 16,
+                   .ffn = 32,
+                   .vocab = 261,
+                   .context = 64},
+                  type + 1);
       m.keys().set("tokenizer.chat_template", chat);
       std::mt19937 rng(type);
       if (type != 0)
@@ -277,7 +295,8 @@ std::vector<Bytes> seed_models() {
 
 }  // namespace
 
-TEST_CASE("damaged models: loaded, tokenized with, rendered, stepped; none crashes or takes memory") {
+TEST_CASE(
+    "damaged models: loaded, tokenized with, rendered, stepped; none crashes or takes memory") {
   const char* runs_text = std::getenv("VELOCE_FUZZ_RUNS");
   const long runs = runs_text != nullptr ? std::atol(runs_text) : 300;
   const Folder folder;
@@ -301,9 +320,11 @@ TEST_CASE("damaged models: loaded, tokenized with, rendered, stepped; none crash
   for (long run = 0; run < runs; ++run) {
     Bytes bytes = seeds[std::size_t(run) % seeds.size()];
     for (std::uint64_t n = 1 + rng() % 3; n > 0; --n) {
-      // Mostly where the hyper-parameters and the tensor list stand; the vocabulary fills the middle.
+      // Mostly where the hyper-parameters and the tensor list stand; the vocabulary fills the
+      // middle.
       if (rng() % 3 == 0) {
-        const std::size_t tail = std::min<std::size_t>(bytes.size(), 2500 + rng() % 20000), cut = bytes.size() - tail;
+        const std::size_t tail = std::min<std::size_t>(bytes.size(), 2500 + rng() % 20000),
+                          cut = bytes.size() - tail;
         Bytes part(bytes.begin() + std::ptrdiff_t(cut), bytes.end());
         mutate(part, rng);
         bytes.resize(cut);
@@ -323,7 +344,8 @@ TEST_CASE("damaged models: loaded, tokenized with, rendered, stepped; none crash
     ran += s.ok();
     silent += !s.ok() && s.message().empty();
   }
-  MESSAGE("damaged models: ", runs, " read, ", ran, " ran, slowest ", slowest, " s, memory grew by ", (peak_kib() - before) / 1024, " MiB");
+  MESSAGE("damaged models: ", runs, " read, ", ran, " ran, slowest ", slowest,
+          " s, memory grew by ", (peak_kib() - before) / 1024, " MiB");
   CHECK(silent == 0);
   CHECK(ran < runs);
   CHECK(slowest < 2.0 * kSlowdown);

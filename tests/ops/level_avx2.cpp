@@ -2,5 +2,7 @@
 #include "level_ops-inl.hpp"
 
 namespace veloce::test {
-const LevelOps& avx2_ops() { return avx2::ops(); }
+const LevelOps& avx2_ops() {
+  return avx2::ops();
+}
 }  // namespace veloce::test

@@ -2,5 +2,7 @@
 #include "level_ops-inl.hpp"
 
 namespace veloce::test {
-const LevelOps& avx512_ops() { return avx512::ops(); }
+const LevelOps& avx512_ops() {
+  return avx512::ops();
+}
 }  // namespace veloce::test

@@ -31,14 +31,24 @@ inline Status any_matvec(const MatvecCase& c) {
 inline const LevelOps& ops() {
   static constexpr LevelOps kOps = {
 #if defined(VELOCE_ISA_AVX512)
-      cpu::Isa::kAvx512,
+    cpu::Isa::kAvx512,
 #elif defined(VELOCE_ISA_AVX2)
-      cpu::Isa::kAvx2,
+    cpu::Isa::kAvx2,
 #else
-      cpu::Isa::kPortable,
+    cpu::Isa::kPortable,
 #endif
-      cpu::add, cpu::mul, cpu::swiglu, cpu::rms_norm, cpu::rope, cpu::softmax, cpu::top_k, any_matvec,
-      [](const float* x, float* y) { cpu::VELOCE_ISA_NS::store(y, cpu::VELOCE_ISA_NS::exp(cpu::VELOCE_ISA_NS::load(x))); }};
+    cpu::add,
+    cpu::mul,
+    cpu::swiglu,
+    cpu::rms_norm,
+    cpu::rope,
+    cpu::softmax,
+    cpu::top_k,
+    any_matvec,
+    [](const float* x, float* y) {
+      cpu::VELOCE_ISA_NS::store(y, cpu::VELOCE_ISA_NS::exp(cpu::VELOCE_ISA_NS::load(x)));
+    }
+  };
   return kOps;
 }
 

@@ -1,4 +1,5 @@
-// The header-only CPU ops as a table, so that units compiled for different levels can be tested side by side.
+// The header-only CPU ops as a table, so that units compiled for different levels can be tested
+// side by side.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,8 @@
 
 namespace veloce::test {
 
-// One of each kind: float, one scale, scales and mins, scales for 16, codebook, wide codes, small float scales.
+// One of each kind: float, one scale, scales and mins, scales for 16, codebook, wide codes, small
+// float scales.
 using TestedFormats = FormatList<F32, BF16, Q8_0, Q4_K, Q6_K, IQ2_XXS, NVFP4>;
 inline constexpr int kStaticK = 512;
 

@@ -2,5 +2,7 @@
 #include "level_ops-inl.hpp"
 
 namespace veloce::test {
-const LevelOps& portable_ops() { return portable::ops(); }
+const LevelOps& portable_ops() {
+  return portable::ops();
+}
 }  // namespace veloce::test

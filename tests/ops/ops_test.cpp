@@ -1,5 +1,6 @@
-// The header-only CPU ops (cpu/matvec.hpp, cpu/elementwise.hpp) against ref/, at every level this machine runs; levels
-// give the same bits, a static K gives the bits of a dynamic one, wrong calls name field and value.
+// The header-only CPU ops (cpu/matvec.hpp, cpu/elementwise.hpp) against ref/, at every level this
+// machine runs; levels give the same bits, a static K gives the bits of a dynamic one, wrong calls
+// name field and value.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -38,7 +39,9 @@ std::vector<const LevelOps*> levels() {
   return all;
 }
 
-bool same(const float* a, const float* b, std::size_t n) { return std::memcmp(a, b, n * sizeof(float)) == 0; }
+bool same(const float* a, const float* b, std::size_t n) {
+  return std::memcmp(a, b, n * sizeof(float)) == 0;
+}
 
 }  // namespace
 
@@ -48,18 +51,22 @@ TEST_CASE("matvec: strides, bias, teams, static and dynamic K") {
     for (const int columns : {1, 3, 4, 5, 17})
       for (const ActivationType type : {ActivationType::kQ8, ActivationType::kF32}) {
         const int k = kStaticK, rows = random.pick({1, 7, 16, 33});
-        INFO(std::string(F::kName), " rows ", rows, " columns ", columns, " 8-bit ", type == ActivationType::kQ8);
+        INFO(std::string(F::kName), " rows ", rows, " columns ", columns, " 8-bit ",
+             type == ActivationType::kQ8);
         Guarded<typename F::Block> data(std::size_t(rows) * std::size_t(k) / F::kValues);
         for (auto& b : data) b = random.block<F>();
         const std::size_t x_stride = std::size_t(k) + 3, y_stride = std::size_t(rows) + 2;
-        Guarded<float> x((std::size_t(columns) - 1) * x_stride + std::size_t(k)), y((std::size_t(columns) - 1) * y_stride + std::size_t(rows)),
+        Guarded<float> x((std::size_t(columns) - 1) * x_stride + std::size_t(k)),
+            y((std::size_t(columns) - 1) * y_stride + std::size_t(rows)),
             bias(static_cast<std::size_t>(rows));
         random.fill_activations(x.data(), x.size());
         random.fill_normal(bias.data(), bias.size());
         std::vector<float> dense(std::size_t(columns) * std::size_t(k));
-        for (int c = 0; c < columns; ++c) std::copy_n(&x[std::size_t(c) * x_stride], k, &dense[std::size_t(c) * std::size_t(k)]);
+        for (int c = 0; c < columns; ++c)
+          std::copy_n(&x[std::size_t(c) * x_stride], k, &dense[std::size_t(c) * std::size_t(k)]);
         const bool q8 = IntDotFormat<F> && type == ActivationType::kQ8;
-        const Bounded want = oracle(GgufMatrix<F>(data.data(), rows, Dim<>(k)), dense.data(), columns, q8);
+        const Bounded want =
+            oracle(GgufMatrix<F>(data.data(), rows, Dim<>(k)), dense.data(), columns, q8);
         cpu::Pool pool(3);
         std::vector<float> first;
         for (const LevelOps* ops : levels())
@@ -67,12 +74,18 @@ TEST_CASE("matvec: strides, bias, teams, static and dynamic K") {
             for (cpu::Pool* team : {static_cast<cpu::Pool*>(nullptr), &pool}) {
               INFO(cpu::isa_name(ops->isa));
               for (float& v : y) v = 77;
-              const MatvecCase c{F::kGgufType, std::as_bytes(std::span(data.data(), data.size())), rows, k, static_k, x.data(), y.data(), columns,
-                                 x_stride, y_stride, bias.data(), type, team};
+              const MatvecCase c{F::kGgufType, std::as_bytes(std::span(data.data(), data.size())),
+                                 rows,         k,
+                                 static_k,     x.data(),
+                                 y.data(),     columns,
+                                 x_stride,     y_stride,
+                                 bias.data(),  type,
+                                 team};
               const Status s = ops->matvec(c);
               REQUIRE_MESSAGE(s.ok(), s.message());
               for (int column = 0; column < columns; ++column)
-                for (std::size_t r = 0; r < y_stride && std::size_t(column) * y_stride + r < y.size(); ++r) {
+                for (std::size_t r = 0;
+                     r < y_stride && std::size_t(column) * y_stride + r < y.size(); ++r) {
                   const float got = y[std::size_t(column) * y_stride + r];
                   if (r >= std::size_t(rows)) {
                     REQUIRE(got == 77);  // between the columns
@@ -80,7 +93,8 @@ TEST_CASE("matvec: strides, bias, teams, static and dynamic K") {
                   }
                   const std::size_t at = std::size_t(column) * std::size_t(rows) + r;
                   const double expected = double(want.value[at]) + double(bias[r]);
-                  REQUIRE(std::fabs(got - expected) <= want.bound[at] + 2 * kUnit * std::fabs(expected));
+                  REQUIRE(std::fabs(got - expected) <=
+                          want.bound[at] + 2 * kUnit * std::fabs(expected));
                 }
               if (first.empty()) first.assign(y.begin(), y.end());
               REQUIRE(same(first.data(), y.data(), y.size()));
@@ -120,7 +134,8 @@ TEST_CASE("element-wise ops") {
       REQUIRE(ref::swiglu({n, a.data(), b.data(), want.data()}).ok());
       REQUIRE(ops->swiglu({n, a.data(), b.data(), y.data()}).ok());
       for (std::size_t i = 0; i < n; ++i)  // exp 2, sum, quotient, product: 6 roundings
-        REQUIRE(std::fabs(double(y[i]) - double(want[i])) <= 8 * kUnit * std::fabs(double(want[i])) + 1e-37);
+        REQUIRE(std::fabs(double(y[i]) - double(want[i])) <=
+                8 * kUnit * std::fabs(double(want[i])) + 1e-37);
       if (first.empty()) first.assign(y.begin(), y.end());
       CHECK(same(first.data(), y.data(), n));
     }
@@ -141,7 +156,8 @@ TEST_CASE("softmax") {
       REQUIRE(ops->softmax({rows, n, 0.7f, x.data(), y.data()}).ok());
       for (std::size_t i = 0; i < size; ++i) {
         // The exponent, rounded twice, is at most 70 here; below e^-87.3 the answer is 0.
-        REQUIRE(std::fabs(double(y[i]) - double(want[i])) <= (2 * 70 + n / 16 + 12) * kUnit * double(want[i]) + 1.3e-38);
+        REQUIRE(std::fabs(double(y[i]) - double(want[i])) <=
+                (2 * 70 + n / 16 + 12) * kUnit * double(want[i]) + 1.3e-38);
       }
       if (n > 2) CHECK(y[1] == 0);
       if (first.empty()) first.assign(y.begin(), y.end());
@@ -158,7 +174,8 @@ TEST_CASE("norm and rotation") {
   for (const int k : {2, 16, 30, 64, 100}) {
     const int rows = 4;
     const std::size_t size = std::size_t(rows) * std::size_t(k);
-    Guarded<float> x(size), weight(static_cast<std::size_t>(k)), y(size), angles(std::size_t(rows) * std::size_t(k));
+    Guarded<float> x(size), weight(static_cast<std::size_t>(k)), y(size),
+        angles(std::size_t(rows) * std::size_t(k));
     random.fill_normal(x.data(), size);
     random.fill_normal(weight.data(), weight.size());
     for (std::size_t i = 0; i + 1 < angles.size(); i += 2) {
@@ -170,14 +187,17 @@ TEST_CASE("norm and rotation") {
     for (const LevelOps* ops : levels()) {
       REQUIRE(ref::rms_norm({rows, k, x.data(), weight.data(), 1e-5f, want.data()}).ok());
       REQUIRE(ops->rms_norm({rows, k, x.data(), weight.data(), 1e-5f, y.data()}).ok());
-      for (std::size_t i = 0; i < size; ++i) REQUIRE(std::fabs(double(y[i]) - double(want[i])) <= (k / 32.0 + 8) * kUnit * std::fabs(double(want[i])));
+      for (std::size_t i = 0; i < size; ++i)
+        REQUIRE(std::fabs(double(y[i]) - double(want[i])) <=
+                (k / 32.0 + 8) * kUnit * std::fabs(double(want[i])));
       for (const bool neox : {false, true})
         for (const int rotated : {0, 2, k}) {
           std::vector<float> turned(x.begin(), x.end());
           std::memcpy(y.data(), x.data(), size * 4);
           REQUIRE(ref::rope({rows, 1, k, rotated, neox, angles.data(), turned.data()}).ok());
           REQUIRE(ops->rope({rows, 1, k, rotated, neox, angles.data(), y.data()}).ok());
-          for (std::size_t i = 0; i < size; ++i) REQUIRE(std::fabs(double(y[i]) - double(turned[i])) <= 2e-6);
+          for (std::size_t i = 0; i < size; ++i)
+            REQUIRE(std::fabs(double(y[i]) - double(turned[i])) <= 2e-6);
         }
       if (first.empty()) first.assign(y.begin(), y.end());
       CHECK(same(first.data(), y.data(), size));
@@ -229,7 +249,9 @@ TEST_CASE("embedding rows are what decode gives") {
   });
 }
 
-TEST_CASE("exp over its whole range: at most 1 ulp, 0 below, finite above, the same bits at every level") {
+TEST_CASE(
+    "exp over its whole range: at most 1 ulp, 0 below, finite above, the same bits at every "
+    "level") {
   const auto ops = levels();
   double worst = 0;
   std::vector<float> inputs;
@@ -252,7 +274,8 @@ TEST_CASE("exp over its whole range: at most 1 ulp, 0 below, finite above, the s
   }
   MESSAGE("exp: at most ", worst, " ulp");
   CHECK(worst <= 1.0);
-  const float odd[16] = {0, -0.0f, -88, -1000, -INFINITY, 89, 1000, INFINITY, -87.4f, 88.3f, 1, -1, 1e-30f, -1e-30f, 88.2f, -87.2f};
+  const float odd[16] = {0,      -0.0f, -88, -1000, -INFINITY, 89,      1000,  INFINITY,
+                         -87.4f, 88.3f, 1,   -1,    1e-30f,    -1e-30f, 88.2f, -87.2f};
   float y[16];
   for (const LevelOps* level : ops) {
     level->exp16(odd, y);
@@ -280,12 +303,15 @@ TEST_CASE("wrong calls name the op, the field and the value") {
   says(cpu::rope({1, 1, 4, 6, false, f, f}), "rotated = 6: must be at most 4 (dim)");
   says(cpu::rope({1, 1, 4, 3, false, f, f}), "rotated = 3: must be a multiple of 2");
   says(cpu::top_k({4, 5, f, ids, nullptr}), "k = 5: must be at most 4 (n)");
-  says(check(AttentionArgs{5, 2, 16, 1, 1, 1, f, f, f, f}), "kv_heads = 2: must divide the 5 heads");
+  says(check(AttentionArgs{5, 2, 16, 1, 1, 1, f, f, f, f}),
+       "kv_heads = 2: must divide the 5 heads");
   says(check(AttentionArgs{4, 2, 16, 3, 2, 1, f, f, f, f}), "keys = 2: must include the 3 queries");
   std::vector<Q4_K::Block> blocks(2);
   const auto bytes = std::as_bytes(std::span(blocks));
-  says(cpu::PackedWeights<Q4_K>::pack(bytes, 2, Dim<>(255)).status(), "k = 255: must be a positive multiple of 256");
-  says(cpu::PackedWeights<Q4_K>::pack(bytes, 3, Dim<>(256)).status(), "288 bytes given, 3 rows of 256 values in Q4_K take 432");
+  says(cpu::PackedWeights<Q4_K>::pack(bytes, 2, Dim<>(255)).status(),
+       "k = 255: must be a positive multiple of 256");
+  says(cpu::PackedWeights<Q4_K>::pack(bytes, 3, Dim<>(256)).status(),
+       "288 bytes given, 3 rows of 256 values in Q4_K take 432");
   says(cpu::PackedWeights<Q4_K>::pack(bytes, 0, Dim<>(256)).status(), "rows = 0");
   blocks[1].d[0] = blocks[1].d[1] = 0xFF;
   const Status nan = cpu::PackedWeights<Q4_K>::pack(bytes, 2, Dim<>(256)).status();
@@ -298,12 +324,15 @@ TEST_CASE("wrong calls name the op, the field and the value") {
   a.columns = 2;
   a.x_stride = 100;
   says(check(a), "x_stride = 100: must be 0 or at least a row's 256");
-  CHECK(check(MatvecArgs<cpu::PackedView<Q4_K>>{.weights = *w, .x = nullptr, .y = f}).message().find("x = null") != std::string::npos);
+  CHECK(check(MatvecArgs<cpu::PackedView<Q4_K>>{.weights = *w, .x = nullptr, .y = f})
+            .message()
+            .find("x = null") != std::string::npos);
 }
 
 TEST_CASE("costs") {
   std::vector<Q4_K::Block> blocks(32);
-  const MatvecArgs<GgufMatrix<Q4_K>> a{.weights = {blocks.data(), 16, Dim<>(512)}, .x = nullptr, .y = nullptr, .columns = 2};
+  const MatvecArgs<GgufMatrix<Q4_K>> a{
+      .weights = {blocks.data(), 16, Dim<>(512)}, .x = nullptr, .y = nullptr, .columns = 2};
   CHECK(cost(a).bytes == 16 * 2 * 144 + 4 * 2 * (512 + 16));
   CHECK(cost(a).operations == 2u * 16 * 512 * 2);
   AttentionArgs t{.heads = 4, .kv_heads = 2, .dim = 16, .queries = 3, .keys = 10};

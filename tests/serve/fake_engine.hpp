@@ -1,5 +1,6 @@
-// An engine without a model: the same contract, logits from a hash of the sequence's tokens. Answers are nonsense, but
-// the same nonsense for the same tokens, so whatever the server does to a sequence that it should not do shows.
+// An engine without a model: the same contract, logits from a hash of the sequence's tokens.
+// Answers are nonsense, but the same nonsense for the same tokens, so whatever the server does to a
+// sequence that it should not do shows.
 #pragma once
 
 #include <atomic>
@@ -17,15 +18,16 @@
 namespace veloce::serve::test {
 
 struct FakeSettings {
-  std::chrono::microseconds step{0}, token{0};   // what a step and each of its tokens cost
+  std::chrono::microseconds step{0}, token{0};  // what a step and each of its tokens cost
   int vocabulary = 512;
-  bool can_truncate = true;                      // false: as architectures with recurrent state
-  int poison = -1;                               // a token that makes a step fail
+  bool can_truncate = true;  // false: as architectures with recurrent state
+  int poison = -1;           // a token that makes a step fail
 };
 
 class FakeEngine final : public model::Engine {
  public:
-  FakeEngine(const model::EngineOptions& options, FakeSettings settings, std::unique_ptr<gguf::File> file)
+  FakeEngine(const model::EngineOptions& options, FakeSettings settings,
+             std::unique_ptr<gguf::File> file)
       : settings_(settings), options_(options), file_(std::move(file)) {
     info_.architecture = "fake";
     info_.name = "fake";
@@ -49,14 +51,18 @@ class FakeEngine final : public model::Engine {
 
   Status step(std::span<const model::Token> batch) override {
     ++steps;
-    if (batch.empty() || static_cast<int>(batch.size()) > options_.max_batch) return bad("batch of " + std::to_string(batch.size()));
+    if (batch.empty() || static_cast<int>(batch.size()) > options_.max_batch)
+      return bad("batch of " + std::to_string(batch.size()));
     std::vector<std::size_t> lengths;
     for (const auto& s : sequences_) lengths.push_back(s.size());
     for (const model::Token& token : batch) {
-      if (token.sequence < 0 || token.sequence >= options_.sequences) return bad("sequence " + std::to_string(token.sequence));
-      if (token.id < 0 || token.id >= info_.vocabulary) return bad("token " + std::to_string(token.id));
+      if (token.sequence < 0 || token.sequence >= options_.sequences)
+        return bad("sequence " + std::to_string(token.sequence));
+      if (token.id < 0 || token.id >= info_.vocabulary)
+        return bad("token " + std::to_string(token.id));
       if (token.id == settings_.poison) return bad("poisoned token");
-      if (token.position != static_cast<int>(lengths[static_cast<std::size_t>(token.sequence)]++)) return bad("position " + std::to_string(token.position));
+      if (token.position != static_cast<int>(lengths[static_cast<std::size_t>(token.sequence)]++))
+        return bad("position " + std::to_string(token.position));
       if (token.position >= options_.context) return bad("context full");
     }
     std::this_thread::sleep_for(settings_.step + settings_.token * batch.size());
@@ -65,7 +71,8 @@ class FakeEngine final : public model::Engine {
     hashes_.assign(batch.size(), 0);
     for (std::size_t i = 0; i < batch.size(); ++i) {
       auto& sequence = sequences_[static_cast<std::size_t>(batch[i].sequence)];
-      const std::uint64_t before = sequence.empty() ? 1469598103934665603ULL : sequence.back().second;
+      const std::uint64_t before =
+          sequence.empty() ? 1469598103934665603ULL : sequence.back().second;
       const std::uint64_t hash = mix(before + static_cast<std::uint64_t>(batch[i].id) + 1);
       sequence.emplace_back(batch[i].id, hash);
       if (batch[i].want_logits) hashes_[i] = hash;
@@ -77,26 +84,35 @@ class FakeEngine final : public model::Engine {
     const std::uint64_t hash = hashes_[static_cast<std::size_t>(index)];
     if (hash == 0) return {};
     logits_.resize(static_cast<std::size_t>(info_.vocabulary));
-    for (std::size_t i = 0; i < logits_.size(); ++i) logits_[i] = static_cast<float>(mix(hash + i) >> 40) / 2097152.0f;
+    for (std::size_t i = 0; i < logits_.size(); ++i)
+      logits_[i] = static_cast<float>(mix(hash + i) >> 40) / 2097152.0f;
     return logits_;
   }
   std::span<const float> hidden(int index) const override {
     hidden_.resize(8);
-    for (std::size_t i = 0; i < 8; ++i) hidden_[i] = static_cast<float>(mix(hashes_[static_cast<std::size_t>(index)] + i) >> 40) / 16777216.0f - 0.5f;
+    for (std::size_t i = 0; i < 8; ++i)
+      hidden_[i] = static_cast<float>(mix(hashes_[static_cast<std::size_t>(index)] + i) >> 40) /
+                       16777216.0f -
+                   0.5f;
     return hidden_;
   }
 
-  int length(int sequence) const override { return static_cast<int>(sequences_[static_cast<std::size_t>(sequence)].size()); }
+  int length(int sequence) const override {
+    return static_cast<int>(sequences_[static_cast<std::size_t>(sequence)].size());
+  }
   Status truncate(int sequence, int length) override {
     auto& s = sequences_[static_cast<std::size_t>(sequence)];
-    if (length > 0 && length < static_cast<int>(s.size()) && !settings_.can_truncate) return {Code::kUnsupported, "recurrent"};
+    if (length > 0 && length < static_cast<int>(s.size()) && !settings_.can_truncate)
+      return {Code::kUnsupported, "recurrent"};
     if (length < static_cast<int>(s.size())) s.resize(static_cast<std::size_t>(length));
     return {};
   }
   Status copy(int from, int to, int length) override {
     const auto& source = sequences_[static_cast<std::size_t>(from)];
-    if (length > static_cast<int>(source.size())) return {Code::kInvalidArgument, "copy beyond the end"};
-    if (length < static_cast<int>(source.size()) && !settings_.can_truncate) return {Code::kUnsupported, "recurrent"};
+    if (length > static_cast<int>(source.size()))
+      return {Code::kInvalidArgument, "copy beyond the end"};
+    if (length < static_cast<int>(source.size()) && !settings_.can_truncate)
+      return {Code::kUnsupported, "recurrent"};
     sequences_[static_cast<std::size_t>(to)].assign(source.begin(), source.begin() + length);
     ++copies;
     return {};
@@ -128,7 +144,9 @@ class FakeEngine final : public model::Engine {
   std::atomic<long> tokens{0}, steps{0};
 
  private:
-  static Status bad(const std::string& what) { return {Code::kInvalidArgument, "fake engine: " + what}; }
+  static Status bad(const std::string& what) {
+    return {Code::kInvalidArgument, "fake engine: " + what};
+  }
   static std::uint64_t mix(std::uint64_t x) {
     x ^= x >> 30;
     x *= 0xBF58476D1CE4E5B9ULL;

@@ -1,5 +1,6 @@
-// veloce-serve over the fake engine, for tests of everything around the model. Takes vocabulary and template from the
-// given GGUF file. VELOCE_FAKE_STEP_US and VELOCE_FAKE_TOKEN_US make steps take time.
+// veloce-serve over the fake engine, for tests of everything around the model. Takes vocabulary and
+// template from the given GGUF file. VELOCE_FAKE_STEP_US and VELOCE_FAKE_TOKEN_US make steps take
+// time.
 #include <cstdlib>
 
 #include "fake_engine.hpp"
@@ -29,8 +30,8 @@ Result<std::unique_ptr<model::Engine>> load(const model::EngineOptions& options)
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     if (!options.progress(0.5f)) return Status(Code::kCancelled, "cancelled");
   }
-  return std::unique_ptr<model::Engine>(
-      new serve::test::FakeEngine(options, settings, std::make_unique<gguf::File>(*std::move(file))));
+  return std::unique_ptr<model::Engine>(new serve::test::FakeEngine(
+      options, settings, std::make_unique<gguf::File>(*std::move(file))));
 }
 
 }  // namespace
@@ -38,7 +39,8 @@ Result<std::unique_ptr<model::Engine>> load(const model::EngineOptions& options)
 int main(int argc, char** argv) {
   const serve::ParsedOptions parsed = serve::parse_options(argc, argv);
   if (parsed.exit) return *parsed.exit;
-  return serve::run_server(parsed.options, {load, [](const model::EngineOptions&) -> Result<model::MemoryPlan> {
-                                              return model::MemoryPlan{};
-                                            }});
+  return serve::run_server(parsed.options,
+                           {load, [](const model::EngineOptions&) -> Result<model::MemoryPlan> {
+                              return model::MemoryPlan{};
+                            }});
 }

@@ -1,5 +1,5 @@
-// The scheduler over a fake engine: answers do not depend on what else runs, and whoever leaves, fails or waits does
-// so without harm to others.
+// The scheduler over a fake engine: answers do not depend on what else runs, and whoever leaves,
+// fails or waits does so without harm to others.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -43,8 +43,10 @@ const text::Tokenizer& tokenizer() {
 }
 
 struct Setup {
-  explicit Setup(int slots, test::FakeSettings settings = {}, int context = 512, SchedulerOptions options = {})
-      : engine(engine_options(slots, context), with_vocabulary(settings), nullptr), scheduler(engine, tokenizer(), options) {}
+  explicit Setup(int slots, test::FakeSettings settings = {}, int context = 512,
+                 SchedulerOptions options = {})
+      : engine(engine_options(slots, context), with_vocabulary(settings), nullptr),
+        scheduler(engine, tokenizer(), options) {}
   static model::EngineOptions engine_options(int slots, int context) {
     model::EngineOptions options;
     options.sequences = slots;
@@ -193,7 +195,7 @@ TEST_CASE("the prefix that a slot holds is not read again") {
   const Answer first = ask(setup.scheduler, request(prompt));
   CHECK(first.last.progress.cached == 0);
   const Answer second = ask(setup.scheduler, request(prompt));
-  CHECK(second.last.progress.cached == 39);   // the last token is read again, for its logits
+  CHECK(second.last.progress.cached == 39);  // the last token is read again, for its logits
   CHECK(second.tokens == first.tokens);
   GenerationRequest without = request(prompt);
   without.params.cache_prompt = false;
@@ -207,7 +209,7 @@ TEST_CASE("choices share the evaluation of their prompt") {
   std::mt19937 random(2);
   const auto prompt = random_prompt(random, 50);
   std::vector<GenerationRequest> choices;
-  for (int i = 0; i < 6; ++i) {   // more than there are slots
+  for (int i = 0; i < 6; ++i) {  // more than there are slots
     choices.push_back(request(prompt));
     choices.back().index = i;
     choices.back().leader = i > 0 ? 0 : -1;
@@ -298,7 +300,8 @@ TEST_CASE("limits: no tokens, the end of the context, a stop string") {
   CHECK(stopped.text == longer.text.substr(0, 1));
 }
 
-TEST_CASE("interactive goes before background, and a client with one request before one with many") {
+TEST_CASE(
+    "interactive goes before background, and a client with one request before one with many") {
   Setup setup(1, {milliseconds(1)}, 4096);
   auto blocker = setup.scheduler.submit(one(request({5}, 100)));
   std::vector<std::pair<std::string, std::shared_ptr<Channel>>> all;
@@ -435,7 +438,7 @@ TEST_CASE("embeddings: pooled over the prompt, whatever the pieces") {
     GenerationRequest r;
     r.kind = TaskKind::kEmbed;
     r.pooling = pooling;
-    r.prompt = random_prompt(random, 100);   // more than a batch
+    r.prompt = random_prompt(random, 100);  // more than a batch
     const Answer answer = ask(setup.scheduler, std::move(r));
     CHECK(answer.last.kind == Event::Kind::kFinished);
     if (pooling == Pooling::kNone) {

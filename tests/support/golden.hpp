@@ -14,9 +14,12 @@ inline std::string env_or(const char* name, const std::string& fallback) {
   const char* v = std::getenv(name);
   return v && *v ? v : fallback;
 }
-inline std::filesystem::path source_dir() { return env_or("VELOCE_SOURCE_DIR", "."); }
+inline std::filesystem::path source_dir() {
+  return env_or("VELOCE_SOURCE_DIR", ".");
+}
 
-// The small set kept in the tree and the full one beside it, or only the folder that VELOCE_GOLDEN_DIR names.
+// The small set kept in the tree and the full one beside it, or only the folder that
+// VELOCE_GOLDEN_DIR names.
 inline std::vector<std::filesystem::path> golden_dirs() {
   namespace fs = std::filesystem;
   const std::string named = env_or("VELOCE_GOLDEN_DIR", "");
@@ -26,7 +29,9 @@ inline std::vector<std::filesystem::path> golden_dirs() {
     if (fs::is_directory(p)) dirs.push_back(p);
   return dirs;
 }
-inline std::filesystem::path data_dir() { return env_or("VELOCE_DATA_DIR", (source_dir() / "../shared/data").string()); }
+inline std::filesystem::path data_dir() {
+  return env_or("VELOCE_DATA_DIR", (source_dir() / "../shared/data").string());
+}
 
 inline std::string read_text(const std::filesystem::path& p) {
   std::ifstream f(p, std::ios::binary);
@@ -35,7 +40,8 @@ inline std::string read_text(const std::filesystem::path& p) {
 inline std::vector<float> read_floats(const std::filesystem::path& p) {
   const std::string bytes = read_text(p);
   std::vector<float> v(bytes.size() / sizeof(float));
-  std::copy(bytes.begin(), bytes.begin() + std::ptrdiff_t(v.size() * sizeof(float)), reinterpret_cast<char*>(v.data()));
+  std::copy(bytes.begin(), bytes.begin() + std::ptrdiff_t(v.size() * sizeof(float)),
+            reinterpret_cast<char*>(v.data()));
   return v;
 }
 

@@ -1,5 +1,5 @@
-// Memory that ends exactly where an unreadable page begins: a read or write past the end faults at once, without a
-// sanitizer and at full speed. For tests of kernels.
+// Memory that ends exactly where an unreadable page begins: a read or write past the end faults at
+// once, without a sanitizer and at full speed. For tests of kernels.
 #pragma once
 
 #include <sys/mman.h>
@@ -16,16 +16,20 @@ namespace veloce::test {
 class GuardedBytes {
  public:
   GuardedBytes() = default;
-  // `alignment` of the start; where it does not divide the size, up to alignment - 1 bytes behind the end stay readable.
+  // `alignment` of the start; where it does not divide the size, up to alignment - 1 bytes behind
+  // the end stay readable.
   explicit GuardedBytes(std::size_t bytes, std::size_t alignment = 1) : bytes_(bytes) {
     const std::size_t page = std::size_t(sysconf(_SC_PAGESIZE));
-    const std::size_t used = (bytes + alignment - 1) / alignment * alignment, body = (used + page - 1) / page * page;
+    const std::size_t used = (bytes + alignment - 1) / alignment * alignment,
+                      body = (used + page - 1) / page * page;
     size_ = body + 2 * page;
     void* p = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED) std::abort();
     base_ = static_cast<std::byte*>(p);
     // A page in front as well, for what runs backwards.
-    if (mprotect(base_, page, PROT_NONE) != 0 || mprotect(base_ + page + body, page, PROT_NONE) != 0) std::abort();
+    if (mprotect(base_, page, PROT_NONE) != 0 ||
+        mprotect(base_ + page + body, page, PROT_NONE) != 0)
+      std::abort();
     data_ = base_ + page + body - used;
   }
   GuardedBytes(GuardedBytes&& other) noexcept { swap(other); }

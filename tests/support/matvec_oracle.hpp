@@ -1,4 +1,5 @@
-// ref::matvec with an error bound for each element, computed from the data's magnitudes and the number of roundings.
+// ref::matvec with an error bound for each element, computed from the data's magnitudes and the
+// number of roundings.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -15,7 +16,8 @@ struct Bounded {
   std::vector<double> bound;
 };
 
-// The oracle with an error bound from the data: one rounding of the running sum (at most the sum of magnitudes) a step.
+// The oracle with an error bound from the data: one rounding of the running sum (at most the sum of
+// magnitudes) a step.
 template <BlockFormat F>
 Bounded oracle(const GgufMatrix<F>& m, const float* x, int n, bool q8) {
   constexpr double kUnit = 0x1p-24;
@@ -41,7 +43,8 @@ Bounded oracle(const GgufMatrix<F>& m, const float* x, int n, bool q8) {
           if (q8) {
             const Affine a = F::affine(block, j / 16);
             minimum[std::size_t(i + j)] = std::fabs(a.min);
-            weight[std::size_t(i + j)] = std::fabs(double(a.scale) * F::unpack16(block, j / 16).v[j % 16]);
+            weight[std::size_t(i + j)] =
+                std::fabs(double(a.scale) * F::unpack16(block, j / 16).v[j % 16]);
           }
       }
     }
@@ -51,10 +54,12 @@ Bounded oracle(const GgufMatrix<F>& m, const float* x, int n, bool q8) {
       double magnitude = 0;
       for (int i = 0; i < k; ++i) {
         const ActivationQ8& a = rounded[std::size_t(i / 32)];
-        const double v = q8 ? std::fabs(double(a.scale) * a.q[i % 32]) : std::fabs(double(column[i]));
+        const double v =
+            q8 ? std::fabs(double(a.scale) * a.q[i % 32]) : std::fabs(double(column[i]));
         magnitude += (weight[std::size_t(i)] + minimum[std::size_t(i)]) * v;
       }
-      // 8 bits: a group costs up to two rounded sums, and the products of scales a rounding or two each.
+      // 8 bits: a group costs up to two rounded sums, and the products of scales a rounding or two
+      // each.
       const double roundings = q8 ? 2.0 * k / 16 + 6 : k + 2;
       const std::size_t at = std::size_t(c) * std::size_t(rows) + std::size_t(r);
       out.bound[at] = kUnit * (roundings * magnitude + std::fabs(out.value[at]));
@@ -68,7 +73,8 @@ inline void check_within(const std::vector<float>& got, const Bounded& want) {
   for (std::size_t i = 0; i < got.size(); ++i) {
     const double error = std::fabs(double(got[i]) - double(want.value[i]));
     if (error <= want.bound[i]) continue;
-    FAIL_CHECK("element ", i, ": ", got[i], ", the oracle has ", want.value[i], ", off by ", error, ", allowed ", want.bound[i]);
+    FAIL_CHECK("element ", i, ": ", got[i], ", the oracle has ", want.value[i], ", off by ", error,
+               ", allowed ", want.bound[i]);
     return;
   }
 }

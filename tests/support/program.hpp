@@ -14,10 +14,13 @@ struct Output {
   std::string text;  // standard output
 };
 
-// `environment` is put in front of the command ("A=1 B=2"); add "2>&1" to the arguments to get the errors too.
-inline Output run_program(const std::string& name, const std::string& arguments, const std::string& environment = {}) {
+// `environment` is put in front of the command ("A=1 B=2"); add "2>&1" to the arguments to get the
+// errors too.
+inline Output run_program(const std::string& name, const std::string& arguments,
+                          const std::string& environment = {}) {
   const char* binary_dir = std::getenv("VELOCE_BINARY_DIR");
-  const std::string command = environment + " " + (binary_dir ? binary_dir : ".") + "/bin/" + name + " " + arguments;
+  const std::string command =
+      environment + " " + (binary_dir ? binary_dir : ".") + "/bin/" + name + " " + arguments;
   Output out;
   std::FILE* pipe = ::popen(command.c_str(), "r");
   if (!pipe) return out;

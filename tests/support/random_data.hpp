@@ -1,4 +1,5 @@
-// Fresh random inputs for tests of kernels. The seed is drawn anew on every run and printed; VELOCE_SEED=N repeats one.
+// Fresh random inputs for tests of kernels. The seed is drawn anew on every run and printed;
+// VELOCE_SEED=N repeats one.
 #pragma once
 
 #include <cmath>
@@ -26,7 +27,8 @@ inline std::uint64_t fresh_seed() {
 class Random {
  public:
   // `stream` keeps test cases apart that share a seed.
-  explicit Random(std::uint64_t stream = 0) : engine_(fresh_seed() * 0x9E3779B97F4A7C15ull + stream) {}
+  explicit Random(std::uint64_t stream = 0)
+      : engine_(fresh_seed() * 0x9E3779B97F4A7C15ull + stream) {}
 
   int from(int low, int high) { return std::uniform_int_distribution<int>(low, high)(engine_); }
   bool chance(double p) { return std::bernoulli_distribution(p)(engine_); }
@@ -46,15 +48,16 @@ class Random {
   }
   std::mt19937_64& engine() { return engine_; }
 
-  // Random bytes, drawn again until the block's values are finite and of ordinary size, so that every bit pattern of
-  // codes and scales turns up and no block drowns the others.
+  // Random bytes, drawn again until the block's values are finite and of ordinary size, so that
+  // every bit pattern of codes and scales turns up and no block drowns the others.
   template <BlockFormat F>
   typename F::Block block() {
     typename F::Block b;
     std::vector<float> values(F::kValues);
     for (;;) {
       auto* bytes = reinterpret_cast<unsigned char*>(&b);
-      for (std::size_t i = 0; i < F::kBytes; ++i) bytes[i] = static_cast<unsigned char>(engine_() >> 24);
+      for (std::size_t i = 0; i < F::kBytes; ++i)
+        bytes[i] = static_cast<unsigned char>(engine_() >> 24);
       if (!F::valid(b)) continue;
       F::decode(b, values.data());
       float top = 0;

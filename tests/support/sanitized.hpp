@@ -1,5 +1,6 @@
-// Whether a sanitizer is watching: it makes a program many times slower and keeps memory that was freed, so bounds on
-// time are wider and counts of cases smaller there. What is checked stays the same.
+// Whether a sanitizer is watching: it makes a program many times slower and keeps memory that was
+// freed, so bounds on time are wider and counts of cases smaller there. What is checked stays the
+// same.
 #pragma once
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

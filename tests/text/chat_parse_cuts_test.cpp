@@ -1,5 +1,5 @@
-// However a model's text is cut into pieces, the same comes out: random texts of marks, calls whole and broken, and
-// words, for each way of writing calls.
+// However a model's text is cut into pieces, the same comes out: random texts of marks, calls whole
+// and broken, and words, for each way of writing calls.
 #include <doctest/doctest.h>
 
 #include <random>
@@ -61,14 +61,39 @@ std::string parse(const ChatFormat& format, std::string_view text, std::size_t s
 }  // namespace
 
 TEST_CASE("a thought's mark amid content does not hide a call behind it") {
-  const std::string text = "so <think> is a tag <tool_call>{\"name\": \"f\", \"arguments\": {\"a\": 1}}</tool_call>";
-  CHECK(parse(json_calls(), text, text.size()) == "thought []\ncontent [so <think> is a tag]\ncall f {\"a\": 1}");
+  const std::string text =
+      "so <think> is a tag <tool_call>{\"name\": \"f\", \"arguments\": {\"a\": 1}}</tool_call>";
+  CHECK(parse(json_calls(), text, text.size()) ==
+        "thought []\ncontent [so <think> is a tag]\ncall f {\"a\": 1}");
 }
 
 TEST_CASE("cuts do not matter") {
-  const std::vector<std::string> pieces = {
-      "<think>", "</think>", "<tool_call>", "</tool_call>", "<sep>", "<key>", "</key>", "<value>", "</value>", "{\"name\": \"f\", \"arguments\": {\"a\": 1}}",
-      "{\"name\": \"g\", ", "\"arguments\": {\"b\": [1, \"}\"]}", "}", "{", "f", "words ", " ", "\n", "<t", "<tool", "\"", ",", "a", "\xC3\xA9", "{\"a\": {}}", "i"};
+  const std::vector<std::string> pieces = {"<think>",
+                                           "</think>",
+                                           "<tool_call>",
+                                           "</tool_call>",
+                                           "<sep>",
+                                           "<key>",
+                                           "</key>",
+                                           "<value>",
+                                           "</value>",
+                                           "{\"name\": \"f\", \"arguments\": {\"a\": 1}}",
+                                           "{\"name\": \"g\", ",
+                                           "\"arguments\": {\"b\": [1, \"}\"]}",
+                                           "}",
+                                           "{",
+                                           "f",
+                                           "words ",
+                                           " ",
+                                           "\n",
+                                           "<t",
+                                           "<tool",
+                                           "\"",
+                                           ",",
+                                           "a",
+                                           "\xC3\xA9",
+                                           "{\"a\": {}}",
+                                           "i"};
   std::mt19937 random(5);
   for (const ChatFormat& format : {json_calls(), named_calls(), tagged_calls()}) {
     for (int round = 0; round < 4000; ++round) {
@@ -76,7 +101,8 @@ TEST_CASE("cuts do not matter") {
       for (std::size_t n = 1 + random() % 9; n > 0; --n) text += pieces[random() % pieces.size()];
       const std::string whole = parse(format, text, text.size());
       for (const std::size_t step : {std::size_t(1), 2 + std::size_t(random() % 11)})
-        REQUIRE_MESSAGE(parse(format, text, step) == whole, "text '" << text << "' in pieces of " << step << " bytes");
+        REQUIRE_MESSAGE(parse(format, text, step) == whole,
+                        "text '" << text << "' in pieces of " << step << " bytes");
     }
   }
 }

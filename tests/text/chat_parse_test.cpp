@@ -1,5 +1,5 @@
-// Answers written by every template are read back: what render() made of a conversation, cut at every byte, gives the
-// conversation's thoughts, content and calls; broken answers stay content.
+// Answers written by every template are read back: what render() made of a conversation, cut at
+// every byte, gives the conversation's thoughts, content and calls; broken answers stay content.
 #include <doctest/doctest.h>
 
 #include <cstdio>
@@ -31,8 +31,12 @@ struct Message {
 void add(Message& to, const std::vector<ChatDelta>& deltas) {
   for (const ChatDelta& d : deltas) {
     switch (d.kind) {
-      case ChatDelta::Kind::kReasoning: to.reasoning += d.text; break;
-      case ChatDelta::Kind::kContent: to.content += d.text; break;
+      case ChatDelta::Kind::kReasoning:
+        to.reasoning += d.text;
+        break;
+      case ChatDelta::Kind::kContent:
+        to.content += d.text;
+        break;
       case ChatDelta::Kind::kCallStart:
         REQUIRE(d.call == int(to.calls.size()));
         to.calls.push_back({d.name, "", d.id});
@@ -46,11 +50,13 @@ void add(Message& to, const std::vector<ChatDelta>& deltas) {
 }
 // The whole text in one piece; cut in two at `cut`; or byte by byte.
 enum class Cut { kWhole, kTwo, kBytes };
-Message parse(const ChatFormat& format, const ChatParseOptions& options, const std::string& text, Cut cut, std::size_t at = 0) {
+Message parse(const ChatFormat& format, const ChatParseOptions& options, const std::string& text,
+              Cut cut, std::size_t at = 0) {
   ChatParser parser(format, options);
   Message out;
   if (cut == Cut::kWhole) add(out, parser.feed(text));
-  if (cut == Cut::kTwo) add(out, parser.feed(text.substr(0, at))), add(out, parser.feed(text.substr(at)));
+  if (cut == Cut::kTwo)
+    add(out, parser.feed(text.substr(0, at))), add(out, parser.feed(text.substr(at)));
   if (cut == Cut::kBytes)
     for (char c : text) add(out, parser.feed(std::string(1, c)));
   add(out, parser.feed("", true));
@@ -62,9 +68,10 @@ struct TestTemplate {
   std::shared_ptr<jinja::Template> parsed;
 
   ChatRender render() const {
-    return [this](const ordered_json& messages, const ordered_json& tools, const ordered_json& variables,
-                  bool generation_prompt) -> Result<std::string> {
-      ordered_json context = {{"messages", messages}, {"bos_token", "<bos>"}, {"eos_token", "<eos>"}};
+    return [this](const ordered_json& messages, const ordered_json& tools,
+                  const ordered_json& variables, bool generation_prompt) -> Result<std::string> {
+      ordered_json context = {
+          {"messages", messages}, {"bos_token", "<bos>"}, {"eos_token", "<eos>"}};
       if (!tools.empty()) context["tools"] = tools;
       if (generation_prompt) context["add_generation_prompt"] = true;
       for (const auto& [key, value] : variables.items()) context[key] = value;
@@ -82,14 +89,17 @@ std::vector<TestTemplate> all_templates() {
     text << file.rdbuf();
     auto parsed = jinja::Template::parse(text.str());
     REQUIRE(parsed.ok());
-    out.push_back({path.stem().string(), text.str(), std::make_shared<jinja::Template>(*std::move(parsed))});
+    out.push_back(
+        {path.stem().string(), text.str(), std::make_shared<jinja::Template>(*std::move(parsed))});
   }
   if (out.empty()) std::printf("SKIP: no templates in the data folder\n");
   return out;
 }
 
 ordered_json call(const char* name, ordered_json arguments, const char* id = "abcdef123") {
-  return {{"id", id}, {"type", "function"}, {"function", {{"name", name}, {"arguments", std::move(arguments)}}}};
+  return {{"id", id},
+          {"type", "function"},
+          {"function", {{"name", name}, {"arguments", std::move(arguments)}}}};
 }
 ordered_json tools() {
   return ordered_json::parse(R"([
@@ -103,27 +113,32 @@ ordered_json tools() {
 const ordered_json kThinkingOff = {{"enable_thinking", false}, {"thinking", false}};
 
 // What the template makes of the assistant's message, after the prompt.
-std::string written(const TestTemplate& t, const ChatFormat& format, const ordered_json& message, const ordered_json& variables,
-                    bool with_tools, std::string* prompt_out = nullptr) {
+std::string written(const TestTemplate& t, const ChatFormat& format, const ordered_json& message,
+                    const ordered_json& variables, bool with_tools,
+                    std::string* prompt_out = nullptr) {
   const ordered_json user = {{"role", "user"}, {"content", "What now?"}};
-  const auto full = t.render()(ordered_json::array({user, message}), with_tools ? tools() : ordered_json::array(), variables, false);
+  const auto full = t.render()(ordered_json::array({user, message}),
+                               with_tools ? tools() : ordered_json::array(), variables, false);
   REQUIRE(full.ok());
   std::string prompt;
   for (const ordered_json& v : {variables, ordered_json::object()}) {
-    const auto p = t.render()(ordered_json::array({user}), with_tools ? tools() : ordered_json::array(), v, true);
+    const auto p = t.render()(ordered_json::array({user}),
+                              with_tools ? tools() : ordered_json::array(), v, true);
     REQUIRE(p.ok());
     prompt = *p;
     if (full->starts_with(prompt)) break;
   }
   std::string text = full->substr(detail::common_prefix(*full, prompt));
   if (!format.turn_end.empty())
-    if (const std::size_t end = text.rfind(format.turn_end); end != std::string::npos) text.erase(end);
+    if (const std::size_t end = text.rfind(format.turn_end); end != std::string::npos)
+      text.erase(end);
   if (prompt_out != nullptr) *prompt_out = prompt;
   return text;
 }
 
-void check_everywhere(const ChatFormat& format, const ChatParseOptions& options, const std::string& text,
-                      const ordered_json& message, bool shows_content, bool shows_calls) {
+void check_everywhere(const ChatFormat& format, const ChatParseOptions& options,
+                      const std::string& text, const ordered_json& message, bool shows_content,
+                      bool shows_calls) {
   const auto check = [&](const Message& got) {
     if (shows_content) CHECK(got.content == message.value("content", ""));
     if (message.contains("reasoning_content") && !message.contains("tool_calls"))
@@ -133,9 +148,12 @@ void check_everywhere(const ChatFormat& format, const ChatParseOptions& options,
     for (std::size_t i = 0; i < got.calls.size(); ++i) {
       const ordered_json& wanted = message["tool_calls"][i];
       CHECK(got.calls[i].name == wanted["function"]["name"].get<std::string>());
-      CHECK(ordered_json::parse(got.calls[i].arguments, nullptr, false) == wanted["function"]["arguments"]);
-      if (!format.id_key.empty()) CHECK(got.calls[i].id == wanted["id"].get<std::string>());
-      else CHECK(got.calls[i].id.size() == 32);
+      CHECK(ordered_json::parse(got.calls[i].arguments, nullptr, false) ==
+            wanted["function"]["arguments"]);
+      if (!format.id_key.empty())
+        CHECK(got.calls[i].id == wanted["id"].get<std::string>());
+      else
+        CHECK(got.calls[i].id.size() == 32);
     }
   };
   {
@@ -152,17 +170,34 @@ void check_everywhere(const ChatFormat& format, const ChatParseOptions& options,
 }  // namespace
 
 TEST_CASE("calls written by every template are read back") {
-  const ordered_json rich = {{"query", "a \"b\" <c> & 'd'\nn\xC3\xA9w 京 {x} [y]"}, {"limit", 2.5}, {"tags", {"x", "y'z"}},
-                             {"options", {{"deep", true}}}, {"nothing", nullptr}};
+  const ordered_json rich = {{"query", "a \"b\" <c> & 'd'\nn\xC3\xA9w 京 {x} [y]"},
+                             {"limit", 2.5},
+                             {"tags", {"x", "y'z"}},
+                             {"options", {{"deep", true}}},
+                             {"nothing", nullptr}};
   const std::vector<ordered_json> messages = {
-      {{"role", "assistant"}, {"content", ""}, {"tool_calls", {call("get_weather", {{"town", "K\xC3\xB6ln"}, {"days", 3}})}}},
-      {{"role", "assistant"}, {"content", ""}, {"tool_calls", {call("get_weather", {{"town", "42"}, {"days", -1}, {"exact", true}})}}},
+      {{"role", "assistant"},
+       {"content", ""},
+       {"tool_calls", {call("get_weather", {{"town", "K\xC3\xB6ln"}, {"days", 3}})}}},
+      {{"role", "assistant"},
+       {"content", ""},
+       {"tool_calls", {call("get_weather", {{"town", "42"}, {"days", -1}, {"exact", true}})}}},
       {{"role", "assistant"}, {"content", ""}, {"tool_calls", {call("search-notes.v2", rich)}}},
-      {{"role", "assistant"}, {"content", ""}, {"tool_calls", {call("ping", ordered_json::object())}}},
-      {{"role", "assistant"}, {"content", ""}, {"tool_calls", {call("get_weather", {{"town", ""}}), call("search-notes.v2", rich, "ghijkl456")}}},
-      {{"role", "assistant"}, {"content", "Let me look."}, {"tool_calls", {call("get_weather", {{"town", "a\n\nb\n"}})}}},
-      {{"role", "assistant"}, {"content", ""}, {"tool_calls", {call("ping", ordered_json::object()), call("ping", ordered_json::object(), "ghijkl456"),
-                                                               call("get_weather", {{"town", "x"}}, "mnopqr789")}}},
+      {{"role", "assistant"},
+       {"content", ""},
+       {"tool_calls", {call("ping", ordered_json::object())}}},
+      {{"role", "assistant"},
+       {"content", ""},
+       {"tool_calls",
+        {call("get_weather", {{"town", ""}}), call("search-notes.v2", rich, "ghijkl456")}}},
+      {{"role", "assistant"},
+       {"content", "Let me look."},
+       {"tool_calls", {call("get_weather", {{"town", "a\n\nb\n"}})}}},
+      {{"role", "assistant"},
+       {"content", ""},
+       {"tool_calls",
+        {call("ping", ordered_json::object()), call("ping", ordered_json::object(), "ghijkl456"),
+         call("get_weather", {{"town", "x"}}, "mnopqr789")}}},
   };
   for (const TestTemplate& t : all_templates()) {
     CAPTURE(t.name);
@@ -173,21 +208,31 @@ TEST_CASE("calls written by every template are read back") {
     int read = 0;
     for (const ordered_json& message : messages) {
       const std::string text = written(t, format, message, kThinkingOff, true);
-      if (text.find(message["tool_calls"][0]["function"]["name"].get<std::string>()) == std::string::npos) continue;  // not shown
+      if (text.find(message["tool_calls"][0]["function"]["name"].get<std::string>()) ==
+          std::string::npos)
+        continue;  // not shown
       std::size_t shown = 0;
       for (const ordered_json& c : message["tool_calls"])
-        for (std::size_t at = 0; (at = text.find(c["function"]["name"].get<std::string>(), at)) != std::string::npos; ++at) ++shown;
+        for (std::size_t at = 0;
+             (at = text.find(c["function"]["name"].get<std::string>(), at)) != std::string::npos;
+             ++at)
+          ++shown;
       if (shown < message["tool_calls"].size()) continue;  // the template writes one call at most
-      const bool shows_content = text.find("Let me look.") != std::string::npos && text.find("analysis") == std::string::npos;
-      check_everywhere(format, options, text, message, shows_content || message["content"] == "", true);
+      const bool shows_content = text.find("Let me look.") != std::string::npos &&
+                                 text.find("analysis") == std::string::npos;
+      check_everywhere(format, options, text, message, shows_content || message["content"] == "",
+                       true);
       ++read;
     }
-    std::printf("%s: style %d, %d conversations with calls read back\n", t.name.c_str(), int(format.style), read);
+    std::printf("%s: style %d, %d conversations with calls read back\n", t.name.c_str(),
+                int(format.style), read);
   }
 }
 
 TEST_CASE("thoughts written by every template are read back") {
-  const ordered_json message = {{"role", "assistant"}, {"content", "It is\n\n42."}, {"reasoning_content", "Six < seven.\n\nSo </thin it is."}};
+  const ordered_json message = {{"role", "assistant"},
+                                {"content", "It is\n\n42."},
+                                {"reasoning_content", "Six < seven.\n\nSo </thin it is."}};
   const ordered_json on = {{"enable_thinking", true}, {"thinking", true}, {"drop_thinking", false}};
   for (const TestTemplate& t : all_templates()) {
     CAPTURE(t.name);
@@ -201,8 +246,9 @@ TEST_CASE("thoughts written by every template are read back") {
     if (text.find("Six < seven.") == std::string::npos) {
       // Not shown in the history; the model still writes it.
       if (format.reasoning_start.empty()) continue;
-      const std::string own = (options.begins_in_reasoning ? "" : format.reasoning_start) + "Six < seven.\n\nSo </thin it is.\n" +
-                              format.reasoning_end + "\n\nIt is\n\n42.";
+      const std::string own = (options.begins_in_reasoning ? "" : format.reasoning_start) +
+                              "Six < seven.\n\nSo </thin it is.\n" + format.reasoning_end +
+                              "\n\nIt is\n\n42.";
       check_everywhere(format, options, own, message, true, false);
       continue;
     }
@@ -219,9 +265,10 @@ TEST_CASE("texts without calls and broken calls stay content") {
     options.parse_calls = true;
     options.parse_reasoning = false;
     const std::string open = format.opening.empty() ? "{" : format.opening.front();
-    for (const std::string& text :
-         std::vector<std::string>{std::string("plain text, a < b"), "text " + open, "text " + open + " and on", open + "\n", "a\n\n  b\n", "<", open.substr(0, open.size() - 1),
-          "x " + open.substr(0, open.size() - 1) + " y", open + "{\"x\": 1}", open + open}) {
+    for (const std::string& text : std::vector<std::string>{
+             std::string("plain text, a < b"), "text " + open, "text " + open + " and on",
+             open + "\n", "a\n\n  b\n", "<", open.substr(0, open.size() - 1),
+             "x " + open.substr(0, open.size() - 1) + " y", open + "{\"x\": 1}", open + open}) {
       for (Cut cut : {Cut::kWhole, Cut::kBytes}) {
         INFO("text: " << text);
         const Message got = parse(format, options, text, cut);
@@ -271,8 +318,10 @@ TEST_CASE("channels") {
   ChatParseOptions options;
   options.parse_calls = true;
   const std::string text =
-      "<|channel|>analysis<|message|>Hm <b>.<|end|><|start|>assistant<|channel|>commentary to=functions.get_weather "
-      "<|constrain|>json<|message|>{\"town\": \"K\"}<|call|><|start|>assistant<|channel|>final<|message|>Done.<|return|>";
+      "<|channel|>analysis<|message|>Hm <b>.<|end|><|start|>assistant<|channel|>commentary "
+      "to=functions.get_weather "
+      "<|constrain|>json<|message|>{\"town\": "
+      "\"K\"}<|call|><|start|>assistant<|channel|>final<|message|>Done.<|return|>";
   for (std::size_t at = 0; at < text.size(); ++at) {
     const Message got = parse(format, options, text, Cut::kTwo, at);
     CHECK(got.reasoning == "Hm <b>.");
@@ -290,7 +339,8 @@ TEST_CASE("a truncated call keeps what there is of it") {
   format.closing = {"</tool_call>"};
   ChatParseOptions options;
   options.parse_calls = true;
-  const Message got = parse(format, options, "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": \"xy", Cut::kBytes);
+  const Message got = parse(
+      format, options, "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": \"xy", Cut::kBytes);
   REQUIRE(got.calls.size() == 1);
   CHECK(got.calls[0].name == "f");
   CHECK(got.calls[0].arguments == "{\"a\": \"xy");

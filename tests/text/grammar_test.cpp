@@ -229,10 +229,17 @@ TEST_CASE("masks, single checks and the slow recogniser agree along random walks
 // Tokens with long common beginnings, so that the mask's walk meets whole subtrees: letters, signs,
 // characters whole, halved and broken.
 std::vector<VocabularyToken> bushy_vocabulary() {
-  const std::vector<std::string> pieces = {"a",        "b",    "Z",        "7",    " ",    "\"",
-                                           "\\",       "<",    ".",        ",",    "\n",   "\t",
-                                           "\x01",     "\x7F", "\xC3\xA9", "\xC3", "\xA9", "\xE2\x82\xAC",
-                                           "\xE2\x82", "\xF0\x9F\x98\x80", "\xFF", "\xED\xA0"};
+  const std::vector<std::string> pieces = {"a",        "b",
+                                           "Z",        "7",
+                                           " ",        "\"",
+                                           "\\",       "<",
+                                           ".",        ",",
+                                           "\n",       "\t",
+                                           "\x01",     "\x7F",
+                                           "\xC3\xA9", "\xC3",
+                                           "\xA9",     "\xE2\x82\xAC",
+                                           "\xE2\x82", "\xF0\x9F\x98\x80",
+                                           "\xFF",     "\xED\xA0"};
   std::mt19937 random(11);
   std::vector<VocabularyToken> tokens{{"", true}};
   for (int i = 0; i < 6000; ++i) {

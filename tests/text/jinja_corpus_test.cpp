@@ -1,5 +1,5 @@
-// Cases of the language and of tool conversations over the real templates, with what Python's jinja2 makes of them
-// (jinja_corpus.py writes them).
+// Cases of the language and of tool conversations over the real templates, with what Python's
+// jinja2 makes of them (jinja_corpus.py writes them).
 #include <doctest/doctest.h>
 
 #include <cstdio>
@@ -21,7 +21,8 @@ namespace {
 
 std::tm corpus_time() {
   std::tm out{};
-  out.tm_year = 126, out.tm_mon = 10, out.tm_mday = 30, out.tm_hour = 12, out.tm_min = 34, out.tm_sec = 56;
+  out.tm_year = 126, out.tm_mon = 10, out.tm_mday = 30, out.tm_hour = 12, out.tm_min = 34,
+  out.tm_sec = 56;
   out.tm_wday = 1, out.tm_yday = 333;
   return out;
 }
@@ -36,7 +37,8 @@ std::string read_file(const std::filesystem::path& path) {
 std::string wanted_text(const ordered_json& line) {
   if (line.contains("output")) return "output " + line["output"].get<std::string>();
   const std::string kind = line["error"].get<std::string>();
-  return "error " + kind + (line.contains("message") ? ": " + line["message"].get<std::string>() : "");
+  return "error " + kind +
+         (line.contains("message") ? ": " + line["message"].get<std::string>() : "");
 }
 std::string got_text(const RenderResult& got) {
   if (got.ok()) return "output " + got.output;
@@ -63,7 +65,8 @@ TEST_CASE("corpus made with Python's jinja2") {
     std::string source;
     if (line.contains("file")) {
       const std::string name = line["file"].get<std::string>();
-      if (!templates.contains(name)) templates[name] = read_file(test::data_dir() / "templates" / name);
+      if (!templates.contains(name))
+        templates[name] = read_file(test::data_dir() / "templates" / name);
       source = templates[name];
       if (source.empty()) {
         ++skipped;
@@ -77,10 +80,13 @@ TEST_CASE("corpus made with Python's jinja2") {
     RenderResult got;
     auto parsed = Template::parse(source, &got.error);
     if (parsed) got = (*parsed).render(context, {}, corpus_time);
-    // This engine's refusals by name are not counted against it; anything else it answers must be Python's answer.
+    // This engine's refusals by name are not counted against it; anything else it answers must be
+    // Python's answer.
     ++checked;
     if (got.error.exception == "NotImplementedError") continue;
-    const std::string shown = line.contains("file") ? line["file"].get<std::string>() + " / " + line["use"].get<std::string>() : source;
+    const std::string shown = line.contains("file") ? line["file"].get<std::string>() + " / " +
+                                                          line["use"].get<std::string>()
+                                                    : source;
     INFO(shown << "\n" << got.error.exception << ": " << got.error.message);
     CHECK(got_text(got) == wanted_text(line));
   }

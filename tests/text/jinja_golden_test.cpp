@@ -1,4 +1,5 @@
-// Golden renderings: every template with every conversation, and small cases of the language; made with Python's jinja2.
+// Golden renderings: every template with every conversation, and small cases of the language; made
+// with Python's jinja2.
 #include <doctest/doctest.h>
 
 #include <cstdio>
@@ -24,7 +25,8 @@ namespace {
 // The clock of the goldens: 2026-11-30 12:34:56, a Monday.
 std::tm golden_time() {
   std::tm out{};
-  out.tm_year = 126, out.tm_mon = 10, out.tm_mday = 30, out.tm_hour = 12, out.tm_min = 34, out.tm_sec = 56;
+  out.tm_year = 126, out.tm_mon = 10, out.tm_mday = 30, out.tm_hour = 12, out.tm_min = 34,
+  out.tm_sec = 56;
   out.tm_wday = 1, out.tm_yday = 333;
   return out;
 }
@@ -44,20 +46,25 @@ std::string read_file(const std::filesystem::path& path) {
 }
 
 // Compares with `output`, or `error` and `message`.
-void check_case(const std::string& source, const ordered_json& context, const ordered_json& expected) {
+void check_case(const std::string& source, const ordered_json& context,
+                const ordered_json& expected) {
   Error error;
   RenderResult got;
   auto parsed = Template::parse(source, &error);
-  if (parsed) got = (*parsed).render(context, {}, golden_time);
-  else got.error = error;
-  INFO("got: " << error_kind_name(got.error.kind) << " " << got.error.exception << ": " << got.error.message);
+  if (parsed)
+    got = (*parsed).render(context, {}, golden_time);
+  else
+    got.error = error;
+  INFO("got: " << error_kind_name(got.error.kind) << " " << got.error.exception << ": "
+               << got.error.message);
   if (expected.contains("output")) {
     REQUIRE(got.ok());
     CHECK(got.output == expected["output"].get<std::string>());
     return;
   }
   CHECK(error_kind_name(got.error.kind) == expected["error"].get<std::string>());
-  if (expected.contains("message")) CHECK(got.error.message == expected["message"].get<std::string>());
+  if (expected.contains("message"))
+    CHECK(got.error.message == expected["message"].get<std::string>());
   if (expected.contains("kind") && got.error.kind == ErrorKind::kRuntime)
     CHECK(got.error.exception == expected["kind"].get<std::string>());
   CHECK(got.error.line >= 1);
@@ -107,7 +114,8 @@ int check_conversations(const std::filesystem::path& folder, const std::filesyst
 
 TEST_CASE("golden templates") {
   int cases = 0;
-  std::set<std::pair<std::string, std::uintmax_t>> seen;  // the same file in two golden folders counts once
+  std::set<std::pair<std::string, std::uintmax_t>>
+      seen;  // the same file in two golden folders counts once
   for (const auto& root : test::golden_dirs()) {
     const auto folder = root / "templates";
     for (const auto& file : test::files_below(folder, ".jsonl")) {

@@ -18,7 +18,8 @@ using veloce::serve::find_asset;
 namespace {
 
 bool own(const Asset& asset) {
-  return asset.path.find("/lib-") == std::string_view::npos && asset.path.find("/licence-") == std::string_view::npos;
+  return asset.path.find("/lib-") == std::string_view::npos &&
+         asset.path.find("/licence-") == std::string_view::npos;
 }
 
 std::string read(const std::string& path) {
@@ -45,14 +46,17 @@ TEST_CASE("every asset is whole, typed and tagged, and no two share a path or a 
       CHECK(asset.gzip.substr(0, 2) == "\x1f\x8b");
       // A gzip member ends with the size of what it holds.
       std::uint32_t size = 0;
-      for (int i = 4; i > 0; --i) size = size << 8 | static_cast<unsigned char>(asset.gzip[asset.gzip.size() - 5 + static_cast<std::size_t>(i)]);
+      for (int i = 4; i > 0; --i)
+        size = size << 8 | static_cast<unsigned char>(
+                               asset.gzip[asset.gzip.size() - 5 + static_cast<std::size_t>(i)]);
       CHECK(size == asset.bytes.size());
     }
     CHECK(find_asset(asset.path) == &asset);
   }
   REQUIRE(find_asset("/") != nullptr);
   CHECK(find_asset("/")->content_type == "text/html; charset=utf-8");
-  for (const char* path : {"", "/ui", "/ui/", "/ui/../ui/main.js", "/ui/main.js/", "/etc/passwd"}) CHECK(find_asset(path) == nullptr);
+  for (const char* path : {"", "/ui", "/ui/", "/ui/../ui/main.js", "/ui/main.js/", "/etc/passwd"})
+    CHECK(find_asset(path) == nullptr);
 }
 
 TEST_CASE("embedded bytes are those of the source files") {
@@ -71,30 +75,36 @@ TEST_CASE("embedded bytes are those of the source files") {
 }
 
 TEST_CASE("what the page's files name is embedded too, and nothing is elsewhere") {
-  const std::regex reference(R"re((?:src|href)="([^"#$]+)"|from '\./([^']+)'|ui/([a-z-]+\.(?:js|css|svg|json)))re");
+  const std::regex reference(
+      R"re((?:src|href)="([^"#$]+)"|from '\./([^']+)'|ui/([a-z-]+\.(?:js|css|svg|json)))re");
   const std::regex inline_code(R"re(\son\w+\s*=\s*"|\sstyle\s*=\s*"|<style|javascript:)re");
   for (const Asset& asset : assets()) {
     if (!own(asset)) continue;
     CAPTURE(asset.path);
     const std::string text(asset.bytes);
     CHECK(text.find("https://") == std::string::npos);
-    std::string without_namespace = std::regex_replace(text, std::regex("http://www\\.w3\\.org/[a-zA-Z0-9/]+"), "");
+    std::string without_namespace =
+        std::regex_replace(text, std::regex("http://www\\.w3\\.org/[a-zA-Z0-9/]+"), "");
     CHECK(without_namespace.find("http://") == std::string::npos);
     if (asset.path == "/") CHECK(!std::regex_search(text, inline_code));
     for (std::sregex_iterator at(text.begin(), text.end(), reference), end; at != end; ++at) {
-      std::string named = (*at)[1].matched ? (*at)[1].str() : "ui/" + ((*at)[2].matched ? (*at)[2].str() : (*at)[3].str());
+      std::string named = (*at)[1].matched
+                              ? (*at)[1].str()
+                              : "ui/" + ((*at)[2].matched ? (*at)[2].str() : (*at)[3].str());
       CAPTURE(named);
       CHECK(find_asset("/" + named) != nullptr);
     }
   }
 }
 
-TEST_CASE("each library that is embedded has its licence, and one that is missing is only left out") {
+TEST_CASE(
+    "each library that is embedded has its licence, and one that is missing is only left out") {
   const Asset* listing = find_asset("/ui/libraries.json");
   REQUIRE(listing);
   for (const char* id : {"marked", "purify", "highlight"}) {
     const std::string file = std::string("/ui/lib-") + id + ".js";
-    const bool listed = listing->bytes.find("\"id\":\"" + std::string(id) + "\"") != std::string_view::npos;
+    const bool listed =
+        listing->bytes.find("\"id\":\"" + std::string(id) + "\"") != std::string_view::npos;
     CAPTURE(id);
     CHECK(listed == (find_asset(file) != nullptr));
     if (!listed) continue;

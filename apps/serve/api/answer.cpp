@@ -9,7 +9,9 @@
 namespace veloce::serve {
 namespace {
 
-double per(double amount, double count) { return count > 0 ? amount / count : 0.0; }
+double per(double amount, double count) {
+  return count > 0 ? amount / count : 0.0;
+}
 
 const char* stop_type(StopReason reason) {
   switch (reason) {
@@ -53,7 +55,10 @@ Json timings_json(const Progress& p) {
 }
 
 Json prompt_progress_json(const Progress& p) {
-  return {{"total", p.prompt}, {"cache", p.cached}, {"processed", p.processed}, {"time_ms", p.prompt_ms}};
+  return {{"total", p.prompt},
+          {"cache", p.cached},
+          {"processed", p.processed},
+          {"time_ms", p.prompt_ms}};
 }
 
 Json probabilities_json(const std::vector<TokenProbabilities>& tokens, bool after_sampling) {
@@ -61,7 +66,8 @@ Json probabilities_json(const std::vector<TokenProbabilities>& tokens, bool afte
   for (const TokenProbabilities& token : tokens) {
     Json item = probability_json(token.chosen, after_sampling);
     Json top = Json::array();
-    for (const TokenProbability& candidate : token.top) top.push_back(probability_json(candidate, after_sampling));
+    for (const TokenProbability& candidate : token.top)
+      top.push_back(probability_json(candidate, after_sampling));
     item[after_sampling ? "top_probs" : "top_logprobs"] = std::move(top);
     out.push_back(std::move(item));
   }
@@ -113,12 +119,18 @@ Json UsageCounter::openai() const {
           {"completion_tokens_details", {{"reasoning_tokens", reasoning}}}};
 }
 
-const char* openai_finish_reason(StopReason reason) { return reason == StopReason::kLimit ? "length" : "stop"; }
+const char* openai_finish_reason(StopReason reason) {
+  return reason == StopReason::kLimit ? "length" : "stop";
+}
 
-std::string build_info() { return std::string("veloce-") + VELOCE_VERSION; }
+std::string build_info() {
+  return std::string("veloce-") + VELOCE_VERSION;
+}
 
 std::int64_t unix_seconds() {
-  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::seconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
 }
 
 }  // namespace veloce::serve

@@ -1,4 +1,5 @@
-// Anthropic's /v1/messages (specs/server.md 7): turned into a chat request, and the answer turned back.
+// Anthropic's /v1/messages (specs/server.md 7): turned into a chat request, and the answer turned
+// back.
 #include <algorithm>
 
 #include "api/answer.hpp"
@@ -9,9 +10,11 @@
 namespace veloce::serve {
 namespace {
 
-// --- Request ---------------------------------------------------------------------------------------------------------
+// --- Request
+// ---------------------------------------------------------------------------------------------------------
 
-// A client puts a stamp that changes with every request in front of its system prompt; left in, no prefix is ever reused.
+// A client puts a stamp that changes with every request in front of its system prompt; left in, no
+// prefix is ever reused.
 std::string without_stamp(std::string text) {
   if (!text.starts_with("x-anthropic-billing-header:")) return text;
   const std::size_t at = text.find("cch=");
@@ -25,7 +28,8 @@ std::string system_text(const Fields& body) {
   const Json* system = body.find("system");
   if (!system) return {};
   if (system->is_string()) return without_stamp(system->get<std::string>());
-  if (!system->is_array()) body.wrong_type("system", "a string or an array of text blocks", *system);
+  if (!system->is_array())
+    body.wrong_type("system", "a string or an array of text blocks", *system);
   std::string out;
   for (std::size_t i = 0; i < system->size(); ++i) {
     const std::string name = "system[" + std::to_string(i) + ']';
@@ -49,7 +53,8 @@ std::string result_text(const Fields& block) {
     if (!(*content)[i].is_object()) throw_field(name, "must be an object");
     const Fields part((*content)[i], name + '.');
     const std::string type = part.required_string("type");
-    if (type != "text") part.fail("type", "'" + type.substr(0, 60) + "': this model takes text only");
+    if (type != "text")
+      part.fail("type", "'" + type.substr(0, 60) + "': this model takes text only");
     out += (out.empty() ? "" : "\n") + part.required_string("text");
   }
   return out;
@@ -68,7 +73,8 @@ class MessageConverter {
       out_.push_back({{"role", role}, {"content", content}});
       return;
     }
-    if (!content.is_array()) message_.wrong_type("content", "a string or an array of blocks", content);
+    if (!content.is_array())
+      message_.wrong_type("content", "a string or an array of blocks", content);
     for (std::size_t i = 0; i < content.size(); ++i) {
       const std::string name = message_.name("content") + '[' + std::to_string(i) + ']';
       if (!content[i].is_object()) throw_field(name, "must be an object");
@@ -96,11 +102,17 @@ class MessageConverter {
       const Json* input = block.object("input");
       calls_.push_back({{"type", "function"},
                         {"id", block.required_string("id")},
-                        {"function", {{"name", block.required_string("name")}, {"arguments", dump_json(input ? *input : Json::object())}}}});
+                        {"function",
+                         {{"name", block.required_string("name")},
+                          {"arguments", dump_json(input ? *input : Json::object())}}}});
     } else if (type == "tool_result") {
-      results_.push_back({{"role", "tool"}, {"tool_call_id", block.required_string("tool_use_id")}, {"content", result_text(block)}});
+      results_.push_back({{"role", "tool"},
+                          {"tool_call_id", block.required_string("tool_use_id")},
+                          {"content", result_text(block)}});
     } else if (type == "image" || type == "document") {
-      block.fail("type", "'" + type + "': this model takes text only (no projector is loaded, see --mmproj)");
+      block.fail(
+          "type",
+          "'" + type + "': this model takes text only (no projector is loaded, see --mmproj)");
     } else {
       block.fail("type", "unsupported block '" + type.substr(0, 60) + "'");
     }
@@ -141,11 +153,13 @@ void convert_tool_choice(const Fields& body, Json& chat) {
   [[maybe_unused]] const Json& present = fields.required("type");
   const std::string type = *fields.choice("type", {"auto", "any", "tool", "none"});
   if (type == "tool") {
-    chat["tool_choice"] = {{"type", "function"}, {"function", {{"name", fields.required_string("name")}}}};
+    chat["tool_choice"] = {{"type", "function"},
+                           {"function", {{"name", fields.required_string("name")}}}};
   } else {
     chat["tool_choice"] = type == "any" ? "required" : type;
   }
-  if (fields.boolean("disable_parallel_tool_use").value_or(false)) chat["parallel_tool_calls"] = false;
+  if (fields.boolean("disable_parallel_tool_use").value_or(false))
+    chat["parallel_tool_calls"] = false;
 }
 
 void convert_thinking(const Fields& body, Json& chat) {
@@ -154,10 +168,12 @@ void convert_thinking(const Fields& body, Json& chat) {
   const Fields fields(*thinking, "thinking.");
   [[maybe_unused]] const Json& present = fields.required("type");
   const std::string type = *fields.choice("type", {"enabled", "disabled", "adaptive"});
-  Json kwargs = chat.contains("chat_template_kwargs") ? chat["chat_template_kwargs"] : Json::object();
+  Json kwargs =
+      chat.contains("chat_template_kwargs") ? chat["chat_template_kwargs"] : Json::object();
   if (!kwargs.contains("enable_thinking")) kwargs["enable_thinking"] = type != "disabled";
   chat["chat_template_kwargs"] = std::move(kwargs);
-  if (type == "enabled") chat["reasoning_budget_tokens"] = fields.integer("budget_tokens", 0, 1 << 30).value_or(10000);
+  if (type == "enabled")
+    chat["reasoning_budget_tokens"] = fields.integer("budget_tokens", 0, 1 << 30).value_or(10000);
 }
 
 // `output_config.format`, or `output_format` as it was called first: {"type": "json_schema",
@@ -185,7 +201,8 @@ Json chat_request(const Fields& body, bool counting) {
   if (const Json* servers = body.array("mcp_servers"); servers && !servers->empty())
     body.fail("mcp_servers", "are not supported; the client must call its tools");
   if (body.has("container")) body.fail("container", "is not supported");
-  if (const std::string system = system_text(body); !system.empty()) messages.push_back({{"role", "system"}, {"content", system}});
+  if (const std::string system = system_text(body); !system.empty())
+    messages.push_back({{"role", "system"}, {"content", system}});
   const Json& given = body.required("messages");
   if (!given.is_array()) body.wrong_type("messages", "an array", given);
   for (std::size_t i = 0; i < given.size(); ++i) {
@@ -195,10 +212,12 @@ Json chat_request(const Fields& body, bool counting) {
     MessageConverter(message, messages).convert();
   }
   chat["messages"] = std::move(messages);
-  [[maybe_unused]] const auto model = body.string("model");   // there is one model, whatever its name
+  [[maybe_unused]] const auto model =
+      body.string("model");  // there is one model, whatever its name
   const auto most = body.integer("max_tokens", 1, 1 << 30);
   if (!counting) chat["max_tokens"] = most.value_or(4096);
-  for (const char* field : {"temperature", "top_p", "top_k", "stream", "chat_template_kwargs", "seed", "cache_prompt", "id_slot", "priority", "service_tier"}) {
+  for (const char* field : {"temperature", "top_p", "top_k", "stream", "chat_template_kwargs",
+                            "seed", "cache_prompt", "id_slot", "priority", "service_tier"}) {
     if (const Json* value = body.find(field)) chat[field] = *value;
   }
   // Anthropic's own tiers mean nothing here.
@@ -211,7 +230,8 @@ Json chat_request(const Fields& body, bool counting) {
   return chat;
 }
 
-// --- Answer ----------------------------------------------------------------------------------------------------------
+// --- Answer
+// ----------------------------------------------------------------------------------------------------------
 
 const char* stop_reason(const Event& event, const ChatMessage& message) {
   if (event.reason == StopReason::kLimit) return "max_tokens";
@@ -224,8 +244,10 @@ Json stop_sequence(const Event& event) {
 }
 
 Json usage_json(const Progress& p, int generated) {
-  return {{"input_tokens", p.prompt - p.cached}, {"cache_read_input_tokens", p.cached},
-          {"cache_creation_input_tokens", 0}, {"output_tokens", generated}};
+  return {{"input_tokens", p.prompt - p.cached},
+          {"cache_read_input_tokens", p.cached},
+          {"cache_creation_input_tokens", 0},
+          {"output_tokens", generated}};
 }
 
 Json tool_input(const std::string& arguments) {
@@ -235,12 +257,16 @@ Json tool_input(const std::string& arguments) {
 
 Json content_blocks(const ChatMessage& message) {
   Json blocks = Json::array();
-  if (!message.reasoning.empty()) blocks.push_back({{"type", "thinking"}, {"thinking", message.reasoning}, {"signature", ""}});
+  if (!message.reasoning.empty())
+    blocks.push_back({{"type", "thinking"}, {"thinking", message.reasoning}, {"signature", ""}});
   if (!message.content.empty() || (message.calls.empty() && message.reasoning.empty())) {
     blocks.push_back({{"type", "text"}, {"text", message.content}});
   }
   for (const ToolCall& call : message.calls) {
-    blocks.push_back({{"type", "tool_use"}, {"id", call.id}, {"name", call.name}, {"input", tool_input(call.arguments)}});
+    blocks.push_back({{"type", "tool_use"},
+                      {"id", call.id},
+                      {"name", call.name},
+                      {"input", tool_input(call.arguments)}});
   }
   return blocks;
 }
@@ -253,7 +279,8 @@ Json error_json(const ApiError& error) {
 
 class MessageStream final : public ChatStream {
  public:
-  MessageStream(const ChatPlan& plan, std::string model) : ChatStream(plan.output, 1), model_(std::move(model)) {}
+  MessageStream(const ChatPlan& plan, std::string model)
+      : ChatStream(plan.output, 1), model_(std::move(model)) {}
 
  private:
   using Kind = ChatDelta::Kind;
@@ -265,14 +292,23 @@ class MessageStream final : public ChatStream {
   }
 
   void on_start(const Event& event, http::EventWriter& writer) override {
-    send(writer, "message_start", {{"message", {{"id", id_}, {"type", "message"}, {"role", "assistant"}, {"content", Json::array()},
-                                    {"model", model_}, {"stop_reason", nullptr}, {"stop_sequence", nullptr}, {"usage", usage_json(event.progress, 0)}}}});
+    send(writer, "message_start",
+         {{"message",
+           {{"id", id_},
+            {"type", "message"},
+            {"role", "assistant"},
+            {"content", Json::array()},
+            {"model", model_},
+            {"stop_reason", nullptr},
+            {"stop_sequence", nullptr},
+            {"usage", usage_json(event.progress, 0)}}}});
   }
 
   void close_block(http::EventWriter& writer) {
     if (!open_) return;
     if (kind_ == Kind::kReasoning) {
-      send(writer, "content_block_delta", {{"index", block_}, {"delta", {{"type", "signature_delta"}, {"signature", ""}}}});
+      send(writer, "content_block_delta",
+           {{"index", block_}, {"delta", {{"type", "signature_delta"}, {"signature", ""}}}});
     }
     send(writer, "content_block_stop", {{"index", block_}});
     open_ = false;
@@ -286,35 +322,51 @@ class MessageStream final : public ChatStream {
     kind_ = wanted;
     ++block_;
     Json block;
-    if (wanted == Kind::kReasoning) block = {{"type", "thinking"}, {"thinking", ""}, {"signature", ""}};
+    if (wanted == Kind::kReasoning)
+      block = {{"type", "thinking"}, {"thinking", ""}, {"signature", ""}};
     if (wanted == Kind::kContent) block = {{"type", "text"}, {"text", ""}};
-    if (wanted == Kind::kToolCall) block = {{"type", "tool_use"}, {"id", delta.id}, {"name", delta.name}, {"input", Json::object()}};
+    if (wanted == Kind::kToolCall)
+      block = {
+          {"type", "tool_use"}, {"id", delta.id}, {"name", delta.name}, {"input", Json::object()}};
     send(writer, "content_block_start", {{"index", block_}, {"content_block", std::move(block)}});
   }
 
-  void on_deltas(const Event&, const std::vector<ChatDelta>& deltas, http::EventWriter& writer) override {
+  void on_deltas(const Event&, const std::vector<ChatDelta>& deltas,
+                 http::EventWriter& writer) override {
     for (const ChatDelta& delta : deltas) {
       open_block(delta, writer);
       Json piece;
       switch (delta.kind) {
-        case Kind::kReasoning: piece = {{"type", "thinking_delta"}, {"thinking", delta.text}}; break;
-        case Kind::kContent: piece = {{"type", "text_delta"}, {"text", delta.text}}; break;
-        case Kind::kToolArguments: piece = {{"type", "input_json_delta"}, {"partial_json", delta.text}}; break;
-        case Kind::kToolCall: continue;
+        case Kind::kReasoning:
+          piece = {{"type", "thinking_delta"}, {"thinking", delta.text}};
+          break;
+        case Kind::kContent:
+          piece = {{"type", "text_delta"}, {"text", delta.text}};
+          break;
+        case Kind::kToolArguments:
+          piece = {{"type", "input_json_delta"}, {"partial_json", delta.text}};
+          break;
+        case Kind::kToolCall:
+          continue;
       }
       send(writer, "content_block_delta", {{"index", block_}, {"delta", std::move(piece)}});
     }
   }
 
-  void on_finish(const Event& event, const ChatMessage& message, http::EventWriter& writer) override {
+  void on_finish(const Event& event, const ChatMessage& message,
+                 http::EventWriter& writer) override {
     if (block_ < 0) open_block({Kind::kContent, {}, 0, {}, {}}, writer);
     close_block(writer);
-    send(writer, "message_delta", {{"delta", {{"stop_reason", stop_reason(event, message)}, {"stop_sequence", stop_sequence(event)}}},
-                                   {"usage", usage_json(event.progress, event.progress.generated)}});
+    send(writer, "message_delta",
+         {{"delta",
+           {{"stop_reason", stop_reason(event, message)}, {"stop_sequence", stop_sequence(event)}}},
+          {"usage", usage_json(event.progress, event.progress.generated)}});
   }
 
   void end(http::EventWriter& writer) override { send(writer, "message_stop", Json::object()); }
-  void on_error(const ApiError& error, http::EventWriter& writer) override { writer.event("error", error_json(error)); }
+  void on_error(const ApiError& error, http::EventWriter& writer) override {
+    writer.event("error", error_json(error));
+  }
 
   std::string model_, id_ = random_name("msg_");
   int block_ = -1;
@@ -325,9 +377,12 @@ class MessageStream final : public ChatStream {
 void messages(http::Exchange& exchange, const Service& service) {
   const Json json = exchange.json_body();
   const ChatPlan plan = plan_chat(chat_request(Fields(json), false), service);
-  auto run = Run::start(exchange, service, make_choices(exchange, service, plan.settings, {plan.prompt}, plan.params));
+  auto run = Run::start(exchange, service,
+                        make_choices(exchange, service, plan.settings, {plan.prompt}, plan.params));
   if (plan.settings.stream) {
-    return Run::stream(std::move(run), exchange, std::make_shared<MessageStream>(plan, service.model_id()), plan.settings.ping_seconds);
+    return Run::stream(std::move(run), exchange,
+                       std::make_shared<MessageStream>(plan, service.model_id()),
+                       plan.settings.ping_seconds);
   }
   const ChoiceResult result = run->collect().at(0);
   ChatReader reader(plan.output, false);
@@ -345,11 +400,14 @@ void messages(http::Exchange& exchange, const Service& service) {
 
 void count_tokens(http::Exchange& exchange, const Service& service) {
   const Json json = exchange.json_body();
-  exchange.reply_json({{"input_tokens", plan_chat(chat_request(Fields(json), true), service, false).prompt.size()}});
+  exchange.reply_json(
+      {{"input_tokens",
+        plan_chat(chat_request(Fields(json), true), service, false).prompt.size()}});
 }
 
 // Anthropic's clients look for another shape of errors; both are given.
-http::HttpServer::Handler with_errors(ServiceOf service, void (*handle)(http::Exchange&, const Service&)) {
+http::HttpServer::Handler with_errors(ServiceOf service,
+                                      void (*handle)(http::Exchange&, const Service&)) {
   return [service, handle](http::Exchange& exchange) {
     try {
       handle(exchange, service());

@@ -15,8 +15,12 @@ struct Envelope {
   std::string model;
 
   Json wrap(const char* object, Json choices) const {
-    return {{"id", id},       {"object", object},                   {"created", created},
-            {"model", model}, {"system_fingerprint", build_info()}, {"choices", std::move(choices)}};
+    return {{"id", id},
+            {"object", object},
+            {"created", created},
+            {"model", model},
+            {"system_fingerprint", build_info()},
+            {"choices", std::move(choices)}};
   }
 };
 
@@ -26,7 +30,9 @@ Json message_json(const ChatMessage& message) {
   if (message.calls.empty()) return out;
   Json calls = Json::array();
   for (const ToolCall& call : message.calls) {
-    calls.push_back({{"type", "function"}, {"id", call.id}, {"function", {{"name", call.name}, {"arguments", call.arguments}}}});
+    calls.push_back({{"type", "function"},
+                     {"id", call.id},
+                     {"function", {{"name", call.name}, {"arguments", call.arguments}}}});
   }
   out["tool_calls"] = std::move(calls);
   return out;
@@ -34,11 +40,18 @@ Json message_json(const ChatMessage& message) {
 
 Json delta_json(const ChatDelta& delta) {
   switch (delta.kind) {
-    case ChatDelta::Kind::kReasoning: return {{"reasoning_content", delta.text}};
-    case ChatDelta::Kind::kContent: return {{"content", delta.text}};
+    case ChatDelta::Kind::kReasoning:
+      return {{"reasoning_content", delta.text}};
+    case ChatDelta::Kind::kContent:
+      return {{"content", delta.text}};
     case ChatDelta::Kind::kToolCall:
-      return {{"tool_calls", {{{"index", delta.tool}, {"id", delta.id}, {"type", "function"}, {"function", {{"name", delta.name}, {"arguments", ""}}}}}}};
-    case ChatDelta::Kind::kToolArguments: break;
+      return {{"tool_calls",
+               {{{"index", delta.tool},
+                 {"id", delta.id},
+                 {"type", "function"},
+                 {"function", {{"name", delta.name}, {"arguments", ""}}}}}}};
+    case ChatDelta::Kind::kToolArguments:
+      break;
   }
   return {{"tool_calls", {{{"index", delta.tool}, {"function", {{"arguments", delta.text}}}}}}};
 }
@@ -46,12 +59,17 @@ Json delta_json(const ChatDelta& delta) {
 class OpenAiChatStream final : public ChatStream {
  public:
   OpenAiChatStream(Envelope envelope, const ChatPlan& plan)
-      : ChatStream(plan.output, plan.settings.choices), envelope_(std::move(envelope)), settings_(plan.settings),
-        params_(plan.params), usage_(plan.settings.choices) {}
+      : ChatStream(plan.output, plan.settings.choices),
+        envelope_(std::move(envelope)),
+        settings_(plan.settings),
+        params_(plan.params),
+        usage_(plan.settings.choices) {}
 
  private:
   Json chunk(int index, Json delta, Json reason = nullptr) const {
-    return envelope_.wrap("chat.completion.chunk", {{{"index", index}, {"delta", std::move(delta)}, {"finish_reason", std::move(reason)}}});
+    return envelope_.wrap(
+        "chat.completion.chunk",
+        {{{"index", index}, {"delta", std::move(delta)}, {"finish_reason", std::move(reason)}}});
   }
 
   void on_start(const Event& event, http::EventWriter& writer) override {
@@ -64,20 +82,24 @@ class OpenAiChatStream final : public ChatStream {
     writer.data(out);
   }
 
-  void on_deltas(const Event& event, const std::vector<ChatDelta>& deltas, http::EventWriter& writer) override {
+  void on_deltas(const Event& event, const std::vector<ChatDelta>& deltas,
+                 http::EventWriter& writer) override {
     std::vector<Json> chunks;
     for (const ChatDelta& delta : deltas) chunks.push_back(chunk(event.index, delta_json(delta)));
     // Log-probabilities and times ride on the last delta.
-    if (chunks.empty() && !event.probabilities.empty()) chunks.push_back(chunk(event.index, {{"content", ""}}));
+    if (chunks.empty() && !event.probabilities.empty())
+      chunks.push_back(chunk(event.index, {{"content", ""}}));
     if (chunks.empty()) return;
     if (params_.report_probabilities && !event.probabilities.empty()) {
-      chunks.back()["choices"][0]["logprobs"] = {{"content", probabilities_json(event.probabilities, params_.after_sampling)}};
+      chunks.back()["choices"][0]["logprobs"] = {
+          {"content", probabilities_json(event.probabilities, params_.after_sampling)}};
     }
     if (params_.timings_per_token) chunks.back()["timings"] = timings_json(event.progress);
     for (const Json& out : chunks) writer.data(out);
   }
 
-  void on_finish(const Event& event, const ChatMessage& message, http::EventWriter& writer) override {
+  void on_finish(const Event& event, const ChatMessage& message,
+                 http::EventWriter& writer) override {
     usage_.add(event.index, event.progress);
     timings_ = timings_json(event.progress);
     Json out = chunk(event.index, Json::object(), chat_finish_reason(event.reason, message));
@@ -116,7 +138,8 @@ void chat(http::Exchange& exchange, const Service& service) {
   const ChatPlan plan = plan_chat(json, service);
   const std::string conversation = plan.settings.stream ? conversation_of(exchange) : std::string();
   if (!conversation.empty()) service.sessions().remove(exchange.client(), conversation);
-  auto run = Run::start(exchange, service, make_choices(exchange, service, plan.settings, {plan.prompt}, plan.params));
+  auto run = Run::start(exchange, service,
+                        make_choices(exchange, service, plan.settings, {plan.prompt}, plan.params));
   Envelope envelope;
   envelope.model = service.model_id();
   if (Fields(json).boolean("reasoning_control").value_or(false)) {
@@ -128,7 +151,8 @@ void chat(http::Exchange& exchange, const Service& service) {
                             plan.settings.ping_seconds);
   }
   if (plan.settings.stream) {
-    return Run::stream(std::move(run), exchange, std::make_shared<OpenAiChatStream>(envelope, plan), plan.settings.ping_seconds);
+    return Run::stream(std::move(run), exchange, std::make_shared<OpenAiChatStream>(envelope, plan),
+                       plan.settings.ping_seconds);
   }
   UsageCounter usage(plan.settings.choices);
   Json choices = Json::array(), timings, verbose;
@@ -141,7 +165,8 @@ void chat(http::Exchange& exchange, const Service& service) {
                    {"finish_reason", chat_finish_reason(result.last.reason, reader.message())},
                    {"message", message_json(reader.message())}};
     if (plan.params.report_probabilities) {
-      choice["logprobs"] = {{"content", probabilities_json(result.probabilities, plan.params.after_sampling)}};
+      choice["logprobs"] = {
+          {"content", probabilities_json(result.probabilities, plan.params.after_sampling)}};
     }
     if (plan.params.verbose && verbose.is_null())
       verbose = native_answer_json(service, plan.params, plan.prompt, result);
@@ -182,11 +207,13 @@ void add_chat_routes(http::HttpServer& server, ServiceOf service) {
                  [service](http::Exchange& exchange) { control(exchange, service()); });
     server.route("POST", base + "/input_tokens", [service](http::Exchange& exchange) {
       const ChatPlan plan = plan_chat(exchange.json_body(), service(), false);
-      exchange.reply_json({{"object", "response.input_tokens"}, {"input_tokens", plan.prompt.size()}});
+      exchange.reply_json(
+          {{"object", "response.input_tokens"}, {"input_tokens", plan.prompt.size()}});
     });
   }
   server.route("POST", "/apply-template", [service](http::Exchange& exchange) {
-    exchange.reply_json({{"prompt", plan_chat(exchange.json_body(), service(), false).prompt_text}});
+    exchange.reply_json(
+        {{"prompt", plan_chat(exchange.json_body(), service(), false).prompt_text}});
   });
 }
 

@@ -8,7 +8,8 @@ namespace {
 
 [[noreturn]] void unsupported_part(const Fields& part, const std::string& type) {
   if (type == "image_url" || type == "input_audio" || type == "video_url" || type == "file") {
-    part.fail("type", "'" + type + "': this model takes text only (no projector is loaded, see --mmproj)");
+    part.fail("type",
+              "'" + type + "': this model takes text only (no projector is loaded, see --mmproj)");
   }
   part.fail("type", "unsupported content[].type '" + type.substr(0, 60) + "'");
 }
@@ -37,14 +38,16 @@ std::string text_of(const Fields& message, std::string_view field) {
 Json checked_call(const Json& value, const std::string& name) {
   if (!value.is_object()) throw_field(name, "must be an object");
   const Fields call(value, name + '.');
-  if (const auto type = call.string("type"); type && *type != "function") call.fail("type", "must be 'function'");
+  if (const auto type = call.string("type"); type && *type != "function")
+    call.fail("type", "must be 'function'");
   const Json* function = call.object("function");
   if (!function) call.fail("function", "is required");
   const Fields fields(*function, name + ".function.");
   Json out = {{"type", "function"}};
   if (const auto id = call.string("id")) out["id"] = *id;
   const Json* arguments = fields.find("arguments");
-  Json checked = {{"name", fields.required_string("name")}, {"arguments", arguments ? *arguments : Json("{}")}};
+  Json checked = {{"name", fields.required_string("name")},
+                  {"arguments", arguments ? *arguments : Json("{}")}};
   if (!checked["arguments"].is_string() && !checked["arguments"].is_object()) {
     fields.wrong_type("arguments", "a string", checked["arguments"]);
   }
@@ -53,22 +56,26 @@ Json checked_call(const Json& value, const std::string& name) {
 }
 
 Json checked_message(const Json& value, const std::string& name) {
-  if (!value.is_object()) throw_field(name, std::string("must be an object, not ") + value.type_name());
+  if (!value.is_object())
+    throw_field(name, std::string("must be an object, not ") + value.type_name());
   const Fields message(value, name + '.');
   [[maybe_unused]] const Json& present = message.required("role");
   const std::string role =
       *message.choice("role", {"system", "developer", "user", "assistant", "tool", "function"});
   Json out = {{"role", role}};
   const Json* calls = role == "assistant" ? message.array("tool_calls") : nullptr;
-  const bool optional = role == "assistant" && ((calls && !calls->empty()) || message.has("reasoning_content"));
-  out["content"] = optional && !message.has("content") ? std::string() : text_of(message, "content");
+  const bool optional =
+      role == "assistant" && ((calls && !calls->empty()) || message.has("reasoning_content"));
+  out["content"] =
+      optional && !message.has("content") ? std::string() : text_of(message, "content");
   for (const char* field : {"name", "tool_call_id", "reasoning_content"}) {
     if (const auto text = message.string(field)) out[field] = *text;
   }
   if (calls && !calls->empty()) {
     Json checked = Json::array();
     for (std::size_t i = 0; i < calls->size(); ++i) {
-      checked.push_back(checked_call((*calls)[i], message.name("tool_calls") + '[' + std::to_string(i) + ']'));
+      checked.push_back(
+          checked_call((*calls)[i], message.name("tool_calls") + '[' + std::to_string(i) + ']'));
     }
     out["tool_calls"] = std::move(checked);
   }
@@ -94,7 +101,8 @@ Json checked_messages(const Fields& body) {
   const auto is_assistant = [&](std::size_t back) {
     return out.size() >= back && out[out.size() - back]["role"] == "assistant";
   };
-  if (is_assistant(1) && is_assistant(2)) body.fail("messages", "cannot end with two assistant messages");
+  if (is_assistant(1) && is_assistant(2))
+    body.fail("messages", "cannot end with two assistant messages");
   return out;
 }
 
@@ -114,15 +122,20 @@ Json checked_tools(const Fields& body) {
     const Json* nested = tool.object("function");
     const Fields function(nested ? *nested : value, nested ? name + ".function." : name + '.');
     const std::string tool_name = function.required_string("name");
-    if (!plain_tool_name(tool_name)) function.fail("name", "must be 1 to 64 printable ASCII characters without space, <, >, \" and \\");
+    if (!plain_tool_name(tool_name))
+      function.fail("name",
+                    "must be 1 to 64 printable ASCII characters without space, <, >, \" and \\");
     for (const Json& other : out) {
-      if (other["function"]["name"] == tool_name) function.fail("name", "'" + tool_name + "' is there twice");
+      if (other["function"]["name"] == tool_name)
+        function.fail("name", "'" + tool_name + "' is there twice");
     }
     Json checked = {{"name", tool_name}};
-    if (const auto description = function.string("description")) checked["description"] = *description;
+    if (const auto description = function.string("description"))
+      checked["description"] = *description;
     const Json* parameters = function.object("parameters");
     if (!parameters) parameters = function.object("parametersJsonSchema");
-    checked["parameters"] = parameters ? *parameters : Json{{"type", "object"}, {"properties", Json::object()}};
+    checked["parameters"] =
+        parameters ? *parameters : Json{{"type", "object"}, {"properties", Json::object()}};
     if (const auto strict = function.boolean("strict")) checked["strict"] = *strict;
     out.push_back({{"type", "function"}, {"function", std::move(checked)}});
   }

@@ -32,7 +32,8 @@ std::vector<ChatDelta> ChatReader::feed(std::string_view text, bool last) {
     if (delta.kind == text::ChatDelta::Kind::kReasoning) kind = ChatDelta::Kind::kReasoning;
     if (delta.kind == text::ChatDelta::Kind::kCallStart) kind = ChatDelta::Kind::kToolCall;
     if (delta.kind == text::ChatDelta::Kind::kCallArguments) kind = ChatDelta::Kind::kToolArguments;
-    deltas.push_back({kind, std::move(delta.text), delta.call, std::move(delta.id), std::move(delta.name)});
+    deltas.push_back(
+        {kind, std::move(delta.text), delta.call, std::move(delta.id), std::move(delta.name)});
     note(deltas.back());
   }
   return deltas;
@@ -40,10 +41,18 @@ std::vector<ChatDelta> ChatReader::feed(std::string_view text, bool last) {
 
 void ChatReader::note(const ChatDelta& delta) {
   switch (delta.kind) {
-    case ChatDelta::Kind::kReasoning: message_.reasoning += delta.text; break;
-    case ChatDelta::Kind::kContent: message_.content += delta.text; break;
-    case ChatDelta::Kind::kToolCall: message_.calls.push_back({delta.id, delta.name, {}}); break;
-    case ChatDelta::Kind::kToolArguments: message_.calls.at(static_cast<std::size_t>(delta.tool)).arguments += delta.text; break;
+    case ChatDelta::Kind::kReasoning:
+      message_.reasoning += delta.text;
+      break;
+    case ChatDelta::Kind::kContent:
+      message_.content += delta.text;
+      break;
+    case ChatDelta::Kind::kToolCall:
+      message_.calls.push_back({delta.id, delta.name, {}});
+      break;
+    case ChatDelta::Kind::kToolArguments:
+      message_.calls.at(static_cast<std::size_t>(delta.tool)).arguments += delta.text;
+      break;
   }
 }
 

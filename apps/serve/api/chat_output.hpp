@@ -1,4 +1,5 @@
-// Reads an answer's text as it comes and tells thoughts, content and tool calls apart, for all chat APIs.
+// Reads an answer's text as it comes and tells thoughts, content and tool calls apart, for all chat
+// APIs.
 #pragma once
 
 #include <memory>
@@ -15,13 +16,17 @@ struct ChatFormat;
 
 namespace veloce::serve {
 
-enum class ReasoningFormat { kNone, kSeparate, kLegacy };   // kLegacy: separate, but in streams left in the content
+enum class ReasoningFormat {
+  kNone,
+  kSeparate,
+  kLegacy
+};  // kLegacy: separate, but in streams left in the content
 
 // How to read the answers of one request.
 struct ChatOutput {
-  const text::ChatFormat* format = nullptr;   // the template's; outlives the requests
+  const text::ChatFormat* format = nullptr;  // the template's; outlives the requests
   ReasoningFormat reasoning = ReasoningFormat::kSeparate;
-  bool begins_in_reasoning = false;           // the prompt ends within the thinking block
+  bool begins_in_reasoning = false;  // the prompt ends within the thinking block
   bool parse_tools = false;
   Json tools = Json::array();
 };
@@ -29,13 +34,13 @@ struct ChatOutput {
 struct ChatDelta {
   enum class Kind { kReasoning, kContent, kToolCall, kToolArguments };
   Kind kind = Kind::kContent;
-  std::string text;     // of the thoughts, the content, or a piece of the arguments
-  int tool = 0;         // which call
-  std::string id, name; // kToolCall
+  std::string text;      // of the thoughts, the content, or a piece of the arguments
+  int tool = 0;          // which call
+  std::string id, name;  // kToolCall
 };
 
 struct ToolCall {
-  std::string id, name, arguments;   // arguments: JSON text
+  std::string id, name, arguments;  // arguments: JSON text
 };
 
 struct ChatMessage {
@@ -75,9 +80,13 @@ class ChatStream : public StreamFormat {
   virtual void on_start(const Event&, http::EventWriter&) {}
   virtual void on_progress(const Event&, http::EventWriter&) {}
   // One piece of text or one last event gives one call, with all its deltas (may be none).
-  virtual void on_deltas(const Event& event, const std::vector<ChatDelta>& deltas, http::EventWriter& writer) = 0;
-  virtual void on_finish(const Event& event, const ChatMessage& message, http::EventWriter& writer) = 0;
-  const ChatMessage& message(int index) const { return readers_[static_cast<std::size_t>(index)].message(); }
+  virtual void on_deltas(const Event& event, const std::vector<ChatDelta>& deltas,
+                         http::EventWriter& writer) = 0;
+  virtual void on_finish(const Event& event, const ChatMessage& message,
+                         http::EventWriter& writer) = 0;
+  const ChatMessage& message(int index) const {
+    return readers_[static_cast<std::size_t>(index)].message();
+  }
 
  private:
   std::vector<ChatReader> readers_;

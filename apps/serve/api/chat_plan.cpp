@@ -54,7 +54,7 @@ void refuse_what_is_missing(const Fields& body) {
 enum class ToolChoice { kAuto, kNone, kRequired };
 
 struct ToolRequest {
-  Json tools = Json::array();      // those that may be called
+  Json tools = Json::array();  // those that may be called
   ToolChoice choice = ToolChoice::kAuto;
   bool parallel = true;
   bool parse = false;
@@ -66,18 +66,24 @@ ToolRequest read_tools(const Fields& body) {
   request.parallel = body.boolean("parallel_tool_calls").value_or(true);
   if (const Json* choice = body.find("tool_choice"); choice && choice->is_object()) {
     const Fields fields(*choice, body.name("tool_choice."));
-    if (fields.string("type").value_or("function") != "function") fields.fail("type", "must be 'function'");
+    if (fields.string("type").value_or("function") != "function")
+      fields.fail("type", "must be 'function'");
     const Json* function = fields.object("function");
     if (!function) fields.fail("function", "is required");
     const std::string name = Fields(*function, fields.name("function.")).required_string("name");
-    const auto found = std::find_if(request.tools.begin(), request.tools.end(), [&](const Json& t) { return t["function"]["name"] == name; });
-    if (found == request.tools.end()) body.fail("tool_choice", "there is no tool '" + name.substr(0, 64) + "'");
+    const auto found = std::find_if(request.tools.begin(), request.tools.end(),
+                                    [&](const Json& t) { return t["function"]["name"] == name; });
+    if (found == request.tools.end())
+      body.fail("tool_choice", "there is no tool '" + name.substr(0, 64) + "'");
     request.tools = Json::array({*found});
     request.choice = ToolChoice::kRequired;
   } else if (choice) {
     const std::string name = *body.choice("tool_choice", {"auto", "none", "required"});
-    request.choice = name == "none" ? ToolChoice::kNone : name == "required" ? ToolChoice::kRequired : ToolChoice::kAuto;
-    if (request.choice == ToolChoice::kRequired && request.tools.empty()) body.fail("tool_choice", "'required' needs tools");
+    request.choice = name == "none"       ? ToolChoice::kNone
+                     : name == "required" ? ToolChoice::kRequired
+                                          : ToolChoice::kAuto;
+    if (request.choice == ToolChoice::kRequired && request.tools.empty())
+      body.fail("tool_choice", "'required' needs tools");
   }
   const bool callable = !request.tools.empty() && request.choice != ToolChoice::kNone;
   request.parse = body.boolean("parse_tool_calls").value_or(true) && callable;
@@ -99,7 +105,8 @@ Json template_variables(const Fields& body, const Service& service) {
     }
   }
   if (const Json* given = body.object("chat_template_kwargs")) {
-    [[maybe_unused]] const auto checked = Fields(*given, body.name("chat_template_kwargs.")).boolean("enable_thinking");
+    [[maybe_unused]] const auto checked =
+        Fields(*given, body.name("chat_template_kwargs.")).boolean("enable_thinking");
     for (const auto& [key, value] : given->items()) variables[key] = value;
   }
   if (options.reasoning_preserve) {
@@ -123,34 +130,43 @@ Continue continuation(const Fields& body, const Service& service, const Json& me
   const auto generation_prompt = body.boolean("add_generation_prompt");
   if (asked && !(asked->is_boolean() && !asked->get<bool>())) {
     if (!asked->is_boolean()) {
-      [[maybe_unused]] const auto checked = body.choice("continue_final_message", {"content", "reasoning_content"});
+      [[maybe_unused]] const auto checked =
+          body.choice("continue_final_message", {"content", "reasoning_content"});
     }
-    if (generation_prompt.value_or(false)) body.fail("continue_final_message", "cannot be combined with add_generation_prompt");
-    if (!last_is_assistant) body.fail("continue_final_message", "the last message is not the assistant's");
+    if (generation_prompt.value_or(false))
+      body.fail("continue_final_message", "cannot be combined with add_generation_prompt");
+    if (!last_is_assistant)
+      body.fail("continue_final_message", "the last message is not the assistant's");
     if (asked->is_string()) return *asked == "content" ? Continue::kContent : Continue::kReasoning;
-    return has_content || !messages.back().contains("reasoning_content") ? Continue::kContent : Continue::kReasoning;
+    return has_content || !messages.back().contains("reasoning_content") ? Continue::kContent
+                                                                         : Continue::kReasoning;
   }
-  const bool prefill = last_is_assistant && service.options().prefill_assistant && !generation_prompt && !asked &&
-                       !messages.back().contains("tool_calls");
+  const bool prefill = last_is_assistant && service.options().prefill_assistant &&
+                       !generation_prompt && !asked && !messages.back().contains("tool_calls");
   return prefill ? Continue::kContent : Continue::kNo;
 }
 
-std::string render(const Service& service, const Fields& body, Json messages, const Json& tools, Json variables) {
+std::string render(const Service& service, const Fields& body, Json messages, const Json& tools,
+                   Json variables) {
   const Continue how = continuation(body, service, messages);
   Json last;
   if (how != Continue::kNo) {
     last = messages.back();
     messages.erase(messages.size() - 1);
   }
-  const bool generation_prompt = how != Continue::kNo || body.boolean("add_generation_prompt").value_or(true);
-  Result<std::string> text = service.chat().render({std::move(messages), tools, std::move(variables), generation_prompt});
+  const bool generation_prompt =
+      how != Continue::kNo || body.boolean("add_generation_prompt").value_or(true);
+  Result<std::string> text =
+      service.chat().render({std::move(messages), tools, std::move(variables), generation_prompt});
   if (!text) throw ApiError::invalid(text.status().message());
   if (how == Continue::kContent) *text += last["content"].get<std::string>();
-  if (how == Continue::kReasoning && last.contains("reasoning_content")) *text += last["reasoning_content"].get<std::string>();
+  if (how == Continue::kReasoning && last.contains("reasoning_content"))
+    *text += last["reasoning_content"].get<std::string>();
   return *std::move(text);
 }
 
-// What the answer may look like: grammar of tools or schema, limits to thinking, and how to read it.
+// What the answer may look like: grammar of tools or schema, limits to thinking, and how to read
+// it.
 class OutputPlanner {
  public:
   OutputPlanner(const Fields& body, const Service& service, ChatPlan& plan)
@@ -166,7 +182,8 @@ class OutputPlanner {
     plan_reasoning();
     if (!tools.tools.empty()) {
       if (!schema.is_null() || body_.has("grammar")) {
-        body_.fail(body_.has("grammar") ? "grammar" : "response_format", "cannot be combined with tools");
+        body_.fail(body_.has("grammar") ? "grammar" : "response_format",
+                   "cannot be combined with tools");
       }
       plan_tools(tools);
     } else if (!schema.is_null()) {
@@ -180,10 +197,13 @@ class OutputPlanner {
         show(mark);
     }
     if (!tools.parse) return;
-    for (const auto& marks : {format_.opening, format_.closing, format_.after_name, format_.key_end}) {
+    for (const auto& marks :
+         {format_.opening, format_.closing, format_.after_name, format_.key_end}) {
       for (const std::string& mark : marks) show(mark);
     }
-    for (const std::string& mark : {format_.key_start, format_.text_kind, format_.other_kind, format_.value_end}) show(mark);
+    for (const std::string& mark :
+         {format_.key_start, format_.text_kind, format_.other_kind, format_.value_end})
+      show(mark);
   }
 
  private:
@@ -203,9 +223,12 @@ class OutputPlanner {
   }
 
   ReasoningFormat reasoning_format() const {
-    const std::string name = body_.choice("reasoning_format", {"none", "auto", "deepseek", "deepseek-legacy"})
-                                 .value_or(service_.options().reasoning_format);
-    return name == "none" ? ReasoningFormat::kNone : name == "deepseek-legacy" ? ReasoningFormat::kLegacy : ReasoningFormat::kSeparate;
+    const std::string name =
+        body_.choice("reasoning_format", {"none", "auto", "deepseek", "deepseek-legacy"})
+            .value_or(service_.options().reasoning_format);
+    return name == "none"              ? ReasoningFormat::kNone
+           : name == "deepseek-legacy" ? ReasoningFormat::kLegacy
+                                       : ReasoningFormat::kSeparate;
   }
 
   void plan_reasoning() {
@@ -213,9 +236,11 @@ class OutputPlanner {
     ReasoningSettings& r = plan_.params.reasoning;
     r.budget = options.reasoning_budget;
     for (const char* name : {"thinking_budget_tokens", "reasoning_budget_tokens"}) {
-      if (const auto budget = body_.integer(name, -1, 1 << 30)) r.budget = static_cast<int>(*budget);
+      if (const auto budget = body_.integer(name, -1, 1 << 30))
+        r.budget = static_cast<int>(*budget);
     }
-    const std::string message = body_.string("reasoning_budget_message").value_or(options.reasoning_budget_message);
+    const std::string message =
+        body_.string("reasoning_budget_message").value_or(options.reasoning_budget_message);
     if (format_.reasoning_end.empty()) return;
     r.start = format_.reasoning_start;
     r.end = format_.reasoning_end;
@@ -226,23 +251,27 @@ class OutputPlanner {
   ControlToken control() const {
     return [this](std::string_view text) { return control_token(text); };
   }
-  // A model that thinks, and has not begun to in the prompt, may do so before what the grammar asks for.
+  // A model that thinks, and has not begun to in the prompt, may do so before what the grammar asks
+  // for.
   bool may_think() const { return thinking_ && !plan_.output.begins_in_reasoning; }
 
   void plan_schema(const Json& schema) {
     text::SchemaGrammar grammar;
     const std::string field = body_.has("json_schema") ? "json_schema" : "response_format";
-    if (const Status status = grammar.add(schema, "answer-root"); !status) body_.fail(field, status.message());
+    if (const Status status = grammar.add(schema, "answer-root"); !status)
+      body_.fail(field, status.message());
     bind_grammar(plan_.params, service_,
                  with_root(grammar.text(), format_, {may_think(), true}, control()),
                  body_.name(field));
   }
 
   void plan_tools(const ToolRequest& tools) {
-    if (plan_.params.report_probabilities && plan_.settings.stream) body_.fail("logprobs", "cannot be combined with tools in a stream");
+    if (plan_.params.report_probabilities && plan_.settings.stream)
+      body_.fail("logprobs", "cannot be combined with tools in a stream");
     Result<ToolGrammar> grammar = tool_grammar(format_, tools.tools, tools.parallel, control());
-    if (!grammar && grammar.status().code() == Code::kUnsupported && tools.choice == ToolChoice::kAuto && tools.parallel) {
-      return;   // nothing was asked for that would have to be enforced
+    if (!grammar && grammar.status().code() == Code::kUnsupported &&
+        tools.choice == ToolChoice::kAuto && tools.parallel) {
+      return;  // nothing was asked for that would have to be enforced
     }
     if (!grammar) body_.fail("tools", grammar.status().message());
     const bool lazy = tools.choice == ToolChoice::kAuto;
@@ -271,7 +300,8 @@ ChatPlan plan_chat(const Json& json, const Service& service, bool must_fit) {
   plan.settings = read_request_settings(body, service);
   plan.params = read_params(body, service, LogprobStyle::kOpenAiChat);
   const Json schema = wanted_schema(body);
-  if (!schema.is_null() && body.has("grammar")) body.fail("grammar", "cannot be combined with a JSON schema");
+  if (!schema.is_null() && body.has("grammar"))
+    body.fail("grammar", "cannot be combined with a JSON schema");
   const Json variables = template_variables(body, service);
   const bool plain_input = service.options().plain_input;
   if (plain_input) break_special_tokens(messages, service);
@@ -280,7 +310,8 @@ ChatPlan plan_chat(const Json& json, const Service& service, bool must_fit) {
                 : must_fit  ? tokenize_prompt(plan.prompt_text, service, true)
                             : service.encode(plan.prompt_text, true, true);
   if (must_fit) check_prompt(plan.prompt, service);
-  OutputPlanner(body, service, plan).plan(tools, schema, variables["enable_thinking"] != Json(false));
+  OutputPlanner(body, service, plan)
+      .plan(tools, schema, variables["enable_thinking"] != Json(false));
   return plan;
 }
 

@@ -1,5 +1,5 @@
-// From the body of a chat request, in OpenAI's form, to what the scheduler and the reader of the answer need. The other
-// chat APIs are turned into that form first.
+// From the body of a chat request, in OpenAI's form, to what the scheduler and the reader of the
+// answer need. The other chat APIs are turned into that form first.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ struct ChatPlan {
   ChatOutput output;
 };
 
-// Checks everything and renders the prompt; throws ApiError. `max_prompt`: false leaves out the check that the prompt
-// fits the context (for counting).
+// Checks everything and renders the prompt; throws ApiError. `max_prompt`: false leaves out the
+// check that the prompt fits the context (for counting).
 ChatPlan plan_chat(const Json& body, const Service& service, bool must_fit = true);
 
 // The messages as templates take them: checked, parts of text joined, roles known. Throws ApiError.

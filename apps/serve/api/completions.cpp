@@ -14,12 +14,14 @@ struct Envelope {
   std::string model;
 
   Json wrap(Json choices) const {
-    return {{"id", id},         {"object", "text_completion"},       {"created", created},
-            {"model", model},   {"system_fingerprint", build_info()}, {"choices", std::move(choices)}};
+    return {
+        {"id", id},       {"object", "text_completion"},        {"created", created},
+        {"model", model}, {"system_fingerprint", build_info()}, {"choices", std::move(choices)}};
   }
 };
 
-Json logprobs_json(const std::vector<TokenProbabilities>& probabilities, const GenerationParams& params) {
+Json logprobs_json(const std::vector<TokenProbabilities>& probabilities,
+                   const GenerationParams& params) {
   if (!params.report_probabilities) return nullptr;
   return {{"content", probabilities_json(probabilities, params.after_sampling)}};
 }
@@ -27,7 +29,10 @@ Json logprobs_json(const std::vector<TokenProbabilities>& probabilities, const G
 class CompletionStream final : public StreamFormat {
  public:
   CompletionStream(Envelope envelope, const RequestSettings& settings, GenerationParams params)
-      : envelope_(std::move(envelope)), settings_(settings), params_(std::move(params)), usage_(settings.choices) {}
+      : envelope_(std::move(envelope)),
+        settings_(settings),
+        params_(std::move(params)),
+        usage_(settings.choices) {}
 
   void on_event(const Event& event, http::EventWriter& writer) override {
     if (event.kind == Event::Kind::kProgress) {
@@ -41,7 +46,9 @@ class CompletionStream final : public StreamFormat {
     if (!finished || !event.text.empty() || !event.probabilities.empty()) write_text(event, writer);
     if (!finished) return;
     usage_.add(event.index, event.progress);
-    Json chunk = envelope_.wrap({{{"text", ""}, {"index", event.index}, {"logprobs", nullptr},
+    Json chunk = envelope_.wrap({{{"text", ""},
+                                  {"index", event.index},
+                                  {"logprobs", nullptr},
                                   {"finish_reason", openai_finish_reason(event.reason)}}});
     chunk["usage"] = usage_.openai();
     chunk["timings"] = timings_json(event.progress);
@@ -59,8 +66,10 @@ class CompletionStream final : public StreamFormat {
 
  private:
   void write_text(const Event& event, http::EventWriter& writer) {
-    Json chunk = envelope_.wrap({{{"text", event.text}, {"index", event.index},
-                                  {"logprobs", logprobs_json(event.probabilities, params_)}, {"finish_reason", nullptr}}});
+    Json chunk = envelope_.wrap({{{"text", event.text},
+                                  {"index", event.index},
+                                  {"logprobs", logprobs_json(event.probabilities, params_)},
+                                  {"finish_reason", nullptr}}});
     if (params_.timings_per_token) chunk["timings"] = timings_json(event.progress);
     writer.data(chunk);
   }
@@ -74,7 +83,8 @@ class CompletionStream final : public StreamFormat {
 void refuse_unsupported(const Fields& body) {
   if (body.boolean("echo").value_or(false)) body.fail("echo", "is not supported");
   if (body.has("suffix")) body.fail("suffix", "is not supported; see /infill");
-  if (const auto best_of = body.integer("best_of", 1); best_of && *best_of > body.integer("n").value_or(1)) {
+  if (const auto best_of = body.integer("best_of", 1);
+      best_of && *best_of > body.integer("n").value_or(1)) {
     body.fail("best_of", "more candidates than answers are not supported");
   }
 }
@@ -86,11 +96,13 @@ void complete(http::Exchange& exchange, const Service& service) {
   const RequestSettings settings = read_request_settings(body, service);
   GenerationParams params = read_params(body, service, LogprobStyle::kCount);
   const auto prompts = read_prompts(body, "prompt", service);
-  auto run = Run::start(exchange, service, make_choices(exchange, service, settings, prompts, params));
+  auto run =
+      Run::start(exchange, service, make_choices(exchange, service, settings, prompts, params));
   Envelope envelope;
   envelope.model = service.model_id();
   if (settings.stream) {
-    Run::stream(std::move(run), exchange, std::make_shared<CompletionStream>(envelope, settings, std::move(params)),
+    Run::stream(std::move(run), exchange,
+                std::make_shared<CompletionStream>(envelope, settings, std::move(params)),
                 settings.ping_seconds);
     return;
   }
@@ -119,7 +131,8 @@ void complete(http::Exchange& exchange, const Service& service) {
 }  // namespace
 
 void add_completion_routes(http::HttpServer& server, ServiceOf service) {
-  server.route("POST", "/v1/completions", [service](http::Exchange& exchange) { complete(exchange, service()); });
+  server.route("POST", "/v1/completions",
+               [service](http::Exchange& exchange) { complete(exchange, service()); });
 }
 
 }  // namespace veloce::serve

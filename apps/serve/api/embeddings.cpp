@@ -10,7 +10,8 @@
 namespace veloce::serve {
 namespace {
 
-// Normalises as embd_normalize says: -1 not at all, 0 largest absolute value to 32760, 2 Euclidean, else that p-norm.
+// Normalises as embd_normalize says: -1 not at all, 0 largest absolute value to 32760, 2 Euclidean,
+// else that p-norm.
 void normalize(std::vector<float>& values, int kind) {
   double norm = 0;
   if (kind < 0) return;
@@ -29,7 +30,8 @@ void normalize(std::vector<float>& values, int kind) {
 }
 
 std::string base64_of(const std::vector<float>& values) {
-  static constexpr char kAlphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  static constexpr char kAlphabet[] =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::vector<unsigned char> bytes(values.size() * sizeof(float));
   std::memcpy(bytes.data(), values.data(), bytes.size());
   std::string out;
@@ -38,7 +40,8 @@ std::string base64_of(const std::vector<float>& values) {
     unsigned word = bytes[i] << 16;
     if (left > 1) word |= bytes[i + 1] << 8;
     if (left > 2) word |= bytes[i + 2];
-    for (std::size_t j = 0; j < 4; ++j) out += j <= left ? kAlphabet[word >> (18 - 6 * j) & 63] : '=';
+    for (std::size_t j = 0; j < 4; ++j)
+      out += j <= left ? kAlphabet[word >> (18 - 6 * j) & 63] : '=';
   }
   return out;
 }
@@ -46,7 +49,8 @@ std::string base64_of(const std::vector<float>& values) {
 std::vector<ChoiceResult> embed(http::Exchange& exchange, const Service& service,
                                 const std::vector<std::vector<std::int32_t>>& prompts) {
   if (!service.options().embeddings) {
-    throw ApiError::unsupported("This server does not support embeddings. Start it with `--embeddings`");
+    throw ApiError::unsupported(
+        "This server does not support embeddings. Start it with `--embeddings`");
   }
   std::vector<GenerationRequest> choices;
   for (const auto& prompt : prompts) {
@@ -64,10 +68,13 @@ std::vector<ChoiceResult> embed(http::Exchange& exchange, const Service& service
 
 // The rows as numbers, or as base64 of their bytes.
 bool wants_base64(const Fields& body) {
-  [[maybe_unused]] const auto model = body.string("model");   // there is one model, whatever its name
+  [[maybe_unused]] const auto model =
+      body.string("model");  // there is one model, whatever its name
   return body.choice("encoding_format", {"float", "base64"}).value_or("float") == "base64";
 }
-Json row_json(const std::vector<float>& row, bool base64) { return base64 ? Json(base64_of(row)) : Json(row); }
+Json row_json(const std::vector<float>& row, bool base64) {
+  return base64 ? Json(base64_of(row)) : Json(row);
+}
 
 int read_normalize(const Fields& body, const Service& service) {
   return static_cast<int>(
@@ -78,16 +85,21 @@ void openai(http::Exchange& exchange, const Service& service) {
   const Json json = exchange.json_body();
   const Fields body(json);
   const bool base64 = wants_base64(body);
-  if (const auto dimensions = body.integer("dimensions", 1); dimensions && *dimensions != service.info().hidden) {
-    body.fail("dimensions", "this model gives " + std::to_string(service.info().hidden) + " and cannot be cut");
+  if (const auto dimensions = body.integer("dimensions", 1);
+      dimensions && *dimensions != service.info().hidden) {
+    body.fail("dimensions",
+              "this model gives " + std::to_string(service.info().hidden) + " and cannot be cut");
   }
   if (service.options().pooling == Pooling::kNone) {
-    throw ApiError::invalid("Pooling type 'none' is not OAI compatible. Please use a different pooling type");
+    throw ApiError::invalid(
+        "Pooling type 'none' is not OAI compatible. Please use a different pooling type");
   }
   const int kind = read_normalize(body, service);
   Json data = Json::array();
   int tokens = 0;
-  for (ChoiceResult& result : embed(exchange, service, read_prompts(body, body.has("input") ? "input" : "content", service))) {
+  for (ChoiceResult& result :
+       embed(exchange, service,
+             read_prompts(body, body.has("input") ? "input" : "content", service))) {
     std::vector<float>& values = result.last.embedding;
     normalize(values, kind);
     tokens += result.last.progress.prompt;
@@ -107,7 +119,9 @@ void native(http::Exchange& exchange, const Service& service) {
   const bool base64 = wants_base64(body);
   const int kind = read_normalize(body, service);
   Json out = Json::array();
-  for (ChoiceResult& result : embed(exchange, service, read_prompts(body, body.has("content") ? "content" : "input", service))) {
+  for (ChoiceResult& result :
+       embed(exchange, service,
+             read_prompts(body, body.has("content") ? "content" : "input", service))) {
     Json rows = Json::array();
     if (service.options().pooling == Pooling::kNone) {
       for (const auto& row : result.last.token_embeddings) rows.push_back(row_json(row, base64));
@@ -123,13 +137,16 @@ void native(http::Exchange& exchange, const Service& service) {
 }  // namespace
 
 void add_embedding_routes(http::HttpServer& server, ServiceOf service) {
-  server.route("POST", "/v1/embeddings", [service](http::Exchange& exchange) { openai(exchange, service()); });
+  server.route("POST", "/v1/embeddings",
+               [service](http::Exchange& exchange) { openai(exchange, service()); });
   for (const char* path : {"/embeddings", "/embedding"}) {
-    server.route("POST", path, [service](http::Exchange& exchange) { native(exchange, service()); });
+    server.route("POST", path,
+                 [service](http::Exchange& exchange) { native(exchange, service()); });
   }
   for (const char* path : {"/rerank", "/reranking", "/v1/rerank", "/v1/reranking"}) {
     server.route("POST", path, [](http::Exchange&) {
-      throw ApiError::unsupported("This server does not support reranking: the model has no ranking head");
+      throw ApiError::unsupported(
+          "This server does not support reranking: the model has no ranking head");
     });
   }
 }

@@ -17,7 +17,8 @@ void Fields::wrong_type(std::string_view field, std::string_view expected, const
 std::optional<std::int64_t> as_integer(const Json& value) {
   if (value.is_number_unsigned()) {
     const auto number = value.get<std::uint64_t>();
-    if (number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return std::nullopt;
+    if (number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+      return std::nullopt;
     return static_cast<std::int64_t>(number);
   }
   if (value.is_number_integer()) return value.get<std::int64_t>();
@@ -34,15 +35,16 @@ std::optional<bool> Fields::boolean(std::string_view field) const {
   return value->get<bool>();
 }
 
-std::optional<std::int64_t> Fields::integer(std::string_view field, std::int64_t low, std::int64_t high) const {
+std::optional<std::int64_t> Fields::integer(std::string_view field, std::int64_t low,
+                                            std::int64_t high) const {
   const Json* value = find(field);
   if (!value) return std::nullopt;
   if (!value->is_number()) wrong_type(field, "an integer", *value);
   const std::optional<std::int64_t> number = as_integer(*value);
   if (!number) fail(field, "must be an integer, but is " + dump_json(*value));
   if (*number < low || *number > high) {
-    fail(field, "must be between " + std::to_string(low) + " and " + std::to_string(high) + ", but is " +
-                    std::to_string(*number));
+    fail(field, "must be between " + std::to_string(low) + " and " + std::to_string(high) +
+                    ", but is " + std::to_string(*number));
   }
   return number;
 }
@@ -66,7 +68,8 @@ std::optional<std::string> Fields::choice(std::string_view field,
   std::optional<std::string> value = string(field);
   if (!value || std::find(names.begin(), names.end(), *value) != names.end()) return value;
   std::string list;
-  for (const std::string_view name : names) list += (list.empty() ? "'" : ", '") + std::string(name) + '\'';
+  for (const std::string_view name : names)
+    list += (list.empty() ? "'" : ", '") + std::string(name) + '\'';
   fail(field, "must be one of " + list + ", but is '" + value->substr(0, 60) + "'");
 }
 
@@ -78,7 +81,8 @@ std::optional<std::vector<std::string>> Fields::strings(std::string_view field) 
   std::vector<std::string> out;
   for (std::size_t i = 0; i < value->size(); ++i) {
     const Json& item = (*value)[i];
-    if (!item.is_string()) wrong_type(std::string(field) + '[' + std::to_string(i) + ']', "a string", item);
+    if (!item.is_string())
+      wrong_type(std::string(field) + '[' + std::to_string(i) + ']', "a string", item);
     out.push_back(item.get<std::string>());
   }
   return out;

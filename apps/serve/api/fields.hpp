@@ -1,5 +1,5 @@
-// Reads the members of a request's object: absent and null are the same, a wrong type or range is a 400 that names
-// the field.
+// Reads the members of a request's object: absent and null are the same, a wrong type or range is a
+// 400 that names the field.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ namespace veloce::serve {
 class Fields {
  public:
   // `path` is what messages put in front of a field's name, such as "messages[2].".
-  explicit Fields(const Json& object, std::string path = {}) : object_(object), path_(std::move(path)) {}
+  explicit Fields(const Json& object, std::string path = {})
+      : object_(object), path_(std::move(path)) {}
 
   const Json& object() const { return object_; }
   std::string name(std::string_view field) const { return path_ + std::string(field); }
@@ -28,13 +29,14 @@ class Fields {
   bool has(std::string_view field) const { return find(field) != nullptr; }
 
   std::optional<bool> boolean(std::string_view field) const;
-  std::optional<std::int64_t> integer(std::string_view field,
-                                      std::int64_t low = std::numeric_limits<std::int64_t>::min(),
-                                      std::int64_t high = std::numeric_limits<std::int64_t>::max()) const;
+  std::optional<std::int64_t> integer(
+      std::string_view field, std::int64_t low = std::numeric_limits<std::int64_t>::min(),
+      std::int64_t high = std::numeric_limits<std::int64_t>::max()) const;
   std::optional<double> number(std::string_view field) const;
   std::optional<std::string> string(std::string_view field) const;
   // One of the names given.
-  std::optional<std::string> choice(std::string_view field, std::initializer_list<std::string_view> names) const;
+  std::optional<std::string> choice(std::string_view field,
+                                    std::initializer_list<std::string_view> names) const;
   // A string, or an array of strings.
   std::optional<std::vector<std::string>> strings(std::string_view field) const;
   const Json* object(std::string_view field) const;
@@ -46,7 +48,8 @@ class Fields {
   [[noreturn]] void fail(std::string_view field, const std::string& message) const {
     throw_field(name(field), message);
   }
-  [[noreturn]] void wrong_type(std::string_view field, std::string_view expected, const Json& got) const;
+  [[noreturn]] void wrong_type(std::string_view field, std::string_view expected,
+                               const Json& got) const;
 
  private:
   const Json& object_;

@@ -57,10 +57,12 @@ class NativeStream final : public StreamFormat {
                     {"id_slot", event.slot},
                     {"tokens_predicted", event.progress.generated},
                     {"tokens_evaluated", event.progress.prompt}};
-      if (event.kind == Event::Kind::kProgress) chunk["prompt_progress"] = prompt_progress_json(event.progress);
+      if (event.kind == Event::Kind::kProgress)
+        chunk["prompt_progress"] = prompt_progress_json(event.progress);
       if (request_.params.timings_per_token) chunk["timings"] = timings_json(event.progress);
       if (request_.params.report_probabilities && !event.probabilities.empty()) {
-        chunk["completion_probabilities"] = probabilities_json(event.probabilities, request_.params.after_sampling);
+        chunk["completion_probabilities"] =
+            probabilities_json(event.probabilities, request_.params.after_sampling);
       }
       writer.data(chunk);
     }
@@ -77,9 +79,12 @@ void run_native(http::Exchange& exchange, const Fields& body, NativeRequest requ
   const RequestSettings settings = read_request_settings(body, request.service);
   request.response_fields = body.strings("response_fields").value_or(std::vector<std::string>());
   request.choices = settings.choices;
-  auto run = Run::start(exchange, request.service, make_choices(exchange, request.service, settings, request.prompts, request.params));
+  auto run = Run::start(
+      exchange, request.service,
+      make_choices(exchange, request.service, settings, request.prompts, request.params));
   if (settings.stream) {
-    Run::stream(std::move(run), exchange, std::make_shared<NativeStream>(std::move(request)), settings.ping_seconds);
+    Run::stream(std::move(run), exchange, std::make_shared<NativeStream>(std::move(request)),
+                settings.ping_seconds);
     return;
   }
   const std::vector<ChoiceResult> results = run->collect();
@@ -93,7 +98,8 @@ void complete(http::Exchange& exchange, const Service& service) {
   const Json json = exchange.json_body();
   const Fields body(json);
   GenerationParams params = read_params(body, service, LogprobStyle::kCount);
-  run_native(exchange, body, {service, std::move(params), read_prompts(body, "prompt", service), {}, 1});
+  run_native(exchange, body,
+             {service, std::move(params), read_prompts(body, "prompt", service), {}, 1});
 }
 
 class InfillPrompt {
@@ -101,7 +107,8 @@ class InfillPrompt {
   InfillPrompt(const Fields& body, const Service& service) : body_(body), service_(service) {
     if (special(text::Special::kFimPrefix) < 0 || special(text::Special::kFimSuffix) < 0 ||
         special(text::Special::kFimMiddle) < 0) {
-      throw ApiError::unsupported("infill is not supported by this model: it has no fill-in-the-middle tokens");
+      throw ApiError::unsupported(
+          "infill is not supported by this model: it has no fill-in-the-middle tokens");
     }
   }
 
@@ -113,10 +120,12 @@ class InfillPrompt {
     const std::size_t room = std::max<std::size_t>(
         8, std::min<std::size_t>(static_cast<std::size_t>(service_.context()) / 2,
                                  static_cast<std::size_t>(service_.engine().max_batch())));
-    if (prefix.size() > room * 3 / 4) prefix.erase(prefix.begin(), prefix.end() - static_cast<std::ptrdiff_t>(room * 3 / 4));
+    if (prefix.size() > room * 3 / 4)
+      prefix.erase(prefix.begin(), prefix.end() - static_cast<std::ptrdiff_t>(room * 3 / 4));
     if (suffix.size() > room / 4) suffix.resize(room / 4);
     std::vector<std::int32_t> out;
-    if (service_.tokenizer().vocabulary().add_bos()) out.push_back(service_.tokenizer().vocabulary().bos());
+    if (service_.tokenizer().vocabulary().add_bos())
+      out.push_back(service_.tokenizer().vocabulary().bos());
     add_extra(out);
     const auto add = [&](text::Special mark, const std::vector<std::int32_t>& part) {
       out.push_back(special(mark));
@@ -132,7 +141,9 @@ class InfillPrompt {
   }
 
  private:
-  std::int32_t special(text::Special role) const { return service_.tokenizer().vocabulary().special(role); }
+  std::int32_t special(text::Special role) const {
+    return service_.tokenizer().vocabulary().special(role);
+  }
   std::vector<std::int32_t> encode(const std::string& text) const {
     return service_.encode(text, false, false);
   }
@@ -143,7 +154,8 @@ class InfillPrompt {
   void add_extra(std::vector<std::int32_t>& out) const {
     const Json* files = body_.array("input_extra");
     if (!files) return;
-    const std::int32_t repository = special(text::Special::kFimRepository), file = special(text::Special::kFimFile);
+    const std::int32_t repository = special(text::Special::kFimRepository),
+                       file = special(text::Special::kFimFile);
     if (repository >= 0 && !files->empty()) {
       out.push_back(repository);
       append(out, encode("myproject\n"));
@@ -179,9 +191,11 @@ void infill(http::Exchange& exchange, const Service& service) {
 
 void add_native_routes(http::HttpServer& server, ServiceOf service) {
   for (const char* path : {"/completion", "/completions"}) {
-    server.route("POST", path, [service](http::Exchange& exchange) { complete(exchange, service()); });
+    server.route("POST", path,
+                 [service](http::Exchange& exchange) { complete(exchange, service()); });
   }
-  server.route("POST", "/infill", [service](http::Exchange& exchange) { infill(exchange, service()); });
+  server.route("POST", "/infill",
+               [service](http::Exchange& exchange) { infill(exchange, service()); });
 }
 
 }  // namespace veloce::serve

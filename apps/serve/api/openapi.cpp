@@ -1,5 +1,5 @@
-// The OpenAPI description, made of what is registered: a route without an entry here is listed with its path alone, and
-// the test of the description finds it.
+// The OpenAPI description, made of what is registered: a route without an entry here is listed with
+// its path alone, and the test of the description finds it.
 #include <algorithm>
 #include <map>
 
@@ -12,7 +12,7 @@ namespace {
 
 struct Entry {
   const char* summary;
-  Json body;       // schema of the request's body; null: none
+  Json body;  // schema of the request's body; null: none
   bool stream = false;
 };
 
@@ -22,7 +22,8 @@ Json object(Json properties, std::vector<std::string> required) {
     if (std::find(required.begin(), required.end(), name) == required.end() && !schema.empty())
       schema["nullable"] = true;
   }
-  return {{"type", "object"}, {"properties", std::move(properties)}, {"required", std::move(required)}};
+  return {
+      {"type", "object"}, {"properties", std::move(properties)}, {"required", std::move(required)}};
 }
 
 const Json kText = {{"type", "string"}};
@@ -33,10 +34,20 @@ Json sampling_fields() {
   const auto integer = [](std::int64_t low) {
     return Json{{"type", "integer"}, {"minimum", low}, {"maximum", 2147483647}};
   };
-  return {{"stream", kFlag}, {"max_tokens", integer(-1)}, {"temperature", number}, {"top_p", number}, {"top_k", integer(0)}, {"min_p", number},
-          {"seed", integer(-1)}, {"n", {{"type", "integer"}, {"minimum", 1}, {"maximum", 4}}},
-          {"stop", {{"oneOf", {kText, {{"type", "array"}, {"items", kText}, {"maxItems", 16}}}}}}, {"cache_prompt", kFlag}, {"grammar", kText},
-          {"presence_penalty", number}, {"frequency_penalty", number}, {"timings_per_token", kFlag}};
+  return {{"stream", kFlag},
+          {"max_tokens", integer(-1)},
+          {"temperature", number},
+          {"top_p", number},
+          {"top_k", integer(0)},
+          {"min_p", number},
+          {"seed", integer(-1)},
+          {"n", {{"type", "integer"}, {"minimum", 1}, {"maximum", 4}}},
+          {"stop", {{"oneOf", {kText, {{"type", "array"}, {"items", kText}, {"maxItems", 16}}}}}},
+          {"cache_prompt", kFlag},
+          {"grammar", kText},
+          {"presence_penalty", number},
+          {"frequency_penalty", number},
+          {"timings_per_token", kFlag}};
 }
 
 Json with_sampling(Json properties, std::vector<std::string> required) {
@@ -55,7 +66,10 @@ std::map<std::string, Entry> entries(const Service& service) {
   const Json token = {
       {"type", "integer"}, {"minimum", 0}, {"maximum", service.vocabulary_size() - 1}};
   const Json some_text = {{"type", "string"}, {"minLength", 1}};
-  const Json prompt = {{"oneOf", {some_text, {{"type", "array"}, {"items", {{"oneOf", {some_text, token}}}}, {"minItems", 1}}}}};
+  const Json prompt = {
+      {"oneOf",
+       {some_text,
+        {{"type", "array"}, {"items", {{"oneOf", {some_text, token}}}}, {"minItems", 1}}}}};
   const Json most = {{"type", "integer"}, {"minimum", 1}, {"maximum", 1 << 30}};
   const Json chat = with_sampling(
       {{"model", kText}, {"messages", messages_schema({"system", "user", "assistant", "tool"})}},
@@ -71,7 +85,9 @@ std::map<std::string, Entry> entries(const Service& service) {
                                  {"max_tokens", most},
                                  {"stream", kFlag}},
                                 {"messages"});
-  const Json embedding = object({{"input", prompt}, {"encoding_format", {{"type", "string"}, {"enum", {"float", "base64"}}}}}, {"input"});
+  const Json embedding = object(
+      {{"input", prompt}, {"encoding_format", {{"type", "string"}, {"enum", {"float", "base64"}}}}},
+      {"input"});
   const Json completion = with_sampling({{"model", kText}, {"prompt", prompt}}, {"prompt"});
   return {
       {"GET /health", {"Whether the model is loaded", nullptr}},
@@ -143,22 +159,34 @@ std::map<std::string, Entry> entries(const Service& service) {
 }
 
 Json error_answer(const char* description) {
-  return {{"description", description},
-          {"content", {{"application/json", {{"schema", {{"$ref", "#/components/schemas/Error"}}}}}}}};
+  return {
+      {"description", description},
+      {"content", {{"application/json", {{"schema", {{"$ref", "#/components/schemas/Error"}}}}}}}};
 }
 
 Json operation(const Entry& entry, const std::string& path, int slots) {
-  Json content = {{path == "/metrics" ? "text/plain" : "application/json", {{"schema", Json::object()}}}};
+  Json content = {
+      {path == "/metrics" ? "text/plain" : "application/json", {{"schema", Json::object()}}}};
   if (entry.stream) content["text/event-stream"] = {{"schema", Json::object()}};
-  Json out = {{"summary", entry.summary}, {"responses", {{"200", {{"description", "The answer"}, {"content", std::move(content)}}}}}};
-  for (const auto& [code, what] : {std::pair{"400", "The request is wrong; the message names the field"}, {"401", "The API key is missing or wrong"},
-                                   {"404", "There is no such thing"}, {"413", "The body is too large"}, {"415", "The body's encoding is not supported"},
-                                   {"501", "Not enabled, or not something this model does"}, {"503", "Loading, shutting down or the queue is full"}}) {
+  Json out = {
+      {"summary", entry.summary},
+      {"responses", {{"200", {{"description", "The answer"}, {"content", std::move(content)}}}}}};
+  for (const auto& [code, what] :
+       {std::pair{"400", "The request is wrong; the message names the field"},
+        {"401", "The API key is missing or wrong"},
+        {"404", "There is no such thing"},
+        {"413", "The body is too large"},
+        {"415", "The body's encoding is not supported"},
+        {"501", "Not enabled, or not something this model does"},
+        {"503", "Loading, shutting down or the queue is full"}}) {
     out["responses"][code] = error_answer(what);
   }
-  if (!entry.body.is_null()) out["requestBody"] = {{"required", true}, {"content", {{"application/json", {{"schema", entry.body}}}}}};
+  if (!entry.body.is_null())
+    out["requestBody"] = {{"required", true},
+                          {"content", {{"application/json", {{"schema", entry.body}}}}}};
   if (path.find("{id}") != std::string::npos) {
-    out["parameters"] = Json::array({{{"name", "id"}, {"in", "path"}, {"required", true}, {"schema", kText}}});
+    out["parameters"] =
+        Json::array({{{"name", "id"}, {"in", "path"}, {"required", true}, {"schema", kText}}});
   }
   if (path == "/v1/stream") {
     out["parameters"] = Json::array(
@@ -169,7 +197,11 @@ Json operation(const Entry& entry, const std::string& path, int slots) {
   }
   if (path == "/slots/{id}") {
     out["parameters"][0]["schema"] = {{"type", "integer"}, {"minimum", 0}, {"maximum", slots - 1}};
-    out["parameters"].push_back({{"name", "action"}, {"in", "query"}, {"required", true}, {"schema", {{"type", "string"}, {"enum", {"save", "restore", "erase"}}}}});
+    out["parameters"].push_back(
+        {{"name", "action"},
+         {"in", "query"},
+         {"required", true},
+         {"schema", {{"type", "string"}, {"enum", {"save", "restore", "erase"}}}}});
   }
   return out;
 }

@@ -16,7 +16,8 @@ class Layers {
  public:
   Layers(const Fields& body, const Fields& defaults) : body_(body), defaults_(defaults) {}
 
-  void number(std::string_view field, double& target, double low = -std::numeric_limits<double>::infinity(),
+  void number(std::string_view field, double& target,
+              double low = -std::numeric_limits<double>::infinity(),
               double high = std::numeric_limits<double>::infinity()) const {
     if (const auto value = body_.has(field) ? body_.number(field) : defaults_.number(field)) {
       target = std::clamp(*value, low, high);
@@ -28,7 +29,8 @@ class Layers {
     }
   }
   void ranged(std::string_view field, int& target, std::int64_t low, std::int64_t high) const {
-    if (const auto value = body_.has(field) ? body_.integer(field, low, high) : defaults_.integer(field)) {
+    if (const auto value =
+            body_.has(field) ? body_.integer(field, low, high) : defaults_.integer(field)) {
       target = static_cast<int>(*value);
     }
   }
@@ -48,13 +50,15 @@ void read_samplers(const Fields& fields, sample::SamplingParams& s) {
   if (!value) return;
   if (value->is_string() && !sample::stage_from_name(value->get<std::string>()) &&
       value->get<std::string>().find(';') == std::string::npos) {
-    Result<std::vector<std::string>> names = sample::samplers_from_letters(value->get<std::string>());
+    Result<std::vector<std::string>> names =
+        sample::samplers_from_letters(value->get<std::string>());
     if (!names) fields.fail("samplers", names.status().message());
     s.samplers = *std::move(names);
     return;
   }
   s.samplers.clear();
-  const std::vector<std::string> lists = fields.strings("samplers").value_or(std::vector<std::string>());
+  const std::vector<std::string> lists =
+      fields.strings("samplers").value_or(std::vector<std::string>());
   for (const std::string& list : lists) {
     for (std::size_t at = 0; at <= list.size();) {
       const std::size_t end = std::min(list.find(';', at), list.size());
@@ -64,14 +68,16 @@ void read_samplers(const Fields& fields, sample::SamplingParams& s) {
   }
 }
 
-void add_bias(const Fields& fields, const Service& service, sample::SamplingParams& s, const Json& key, const Json& value) {
+void add_bias(const Fields& fields, const Service& service, sample::SamplingParams& s,
+              const Json& key, const Json& value) {
   float bias = 0;
   if (value.is_number()) {
     bias = value.get<float>();
   } else if (value.is_boolean() && !value.get<bool>()) {
     bias = -std::numeric_limits<float>::infinity();
   } else {
-    fields.fail("logit_bias", "a bias must be a number or false, not " + dump_json(value).substr(0, 60));
+    fields.fail("logit_bias",
+                "a bias must be a number or false, not " + dump_json(value).substr(0, 60));
   }
   std::vector<std::int32_t> ids;
   if (key.is_number()) {
@@ -98,12 +104,15 @@ void read_logit_bias(const Fields& fields, const Service& service, sample::Sampl
   if (!value) return;
   if (value->is_object()) {
     for (const auto& [key, bias] : value->items()) {
-      const bool digits = !key.empty() && key.size() < 10 && std::all_of(key.begin(), key.end(), [](char c) { return c >= '0' && c <= '9'; });
+      const bool digits =
+          !key.empty() && key.size() < 10 &&
+          std::all_of(key.begin(), key.end(), [](char c) { return c >= '0' && c <= '9'; });
       add_bias(fields, service, s, digits ? Json(std::stoll(key)) : Json(key), bias);
     }
   } else if (value->is_array()) {
     for (const Json& pair : *value) {
-      if (!pair.is_array() || pair.size() != 2) fields.fail("logit_bias", "must hold pairs of a token and a bias");
+      if (!pair.is_array() || pair.size() != 2)
+        fields.fail("logit_bias", "must hold pairs of a token and a bias");
       add_bias(fields, service, s, pair[0], pair[1]);
     }
   } else {
@@ -139,7 +148,8 @@ void read_sampling(const Fields& body, const Service& service, sample::SamplingP
   layer.number("mirostat_eta", s.mirostat_eta);
   layer.number("adaptive_target", s.adaptive_target);
   layer.number("adaptive_decay", s.adaptive_decay);
-  if (s.adaptive_decay < 0 || s.adaptive_decay > 0.99) body.fail("adaptive_decay", "must be between 0 and 0.99");
+  if (s.adaptive_decay < 0 || s.adaptive_decay > 0.99)
+    body.fail("adaptive_decay", "must be between 0 and 0.99");
   layer.ranged("min_keep", s.min_keep, 0, kMostTokens);
   if (body.has("dry_sequence_breakers")) {
     s.dry_sequence_breakers = *body.strings("dry_sequence_breakers");
@@ -157,12 +167,13 @@ void read_stops(const Fields& body, const Service& service, GenerationParams& p)
   std::size_t bytes = 0;
   for (const std::string& stop : p.stops) bytes += stop.size();
   if (p.stops.size() > kMostStops || bytes > kMostStopBytes) {
-    body.fail("stop", "more than " + std::to_string(kMostStops) + " strings or " + std::to_string(kMostStopBytes) +
-                          " bytes");
+    body.fail("stop", "more than " + std::to_string(kMostStops) + " strings or " +
+                          std::to_string(kMostStopBytes) + " bytes");
   }
 }
 
-void read_probabilities(const Fields& body, const Service& service, LogprobStyle style, GenerationParams& p) {
+void read_probabilities(const Fields& body, const Service& service, LogprobStyle style,
+                        GenerationParams& p) {
   const std::int64_t most = service.vocabulary_size();
   p.after_sampling = body.boolean("post_sampling_probs").value_or(false);
   if (const auto count = body.integer("n_probs", 0, most)) {
@@ -201,11 +212,14 @@ void read_visible(const Fields& body, const Service& service, GenerationParams& 
 void read_limits(const Fields& body, const Service& service, GenerationParams& p) {
   p.max_tokens = service.options().predict;
   for (const char* name : {"max_tokens", "max_completion_tokens", "n_predict"}) {
-    if (const auto value = body.integer(name, -1, kMostTokens)) p.max_tokens = static_cast<int>(*value);
+    if (const auto value = body.integer(name, -1, kMostTokens))
+      p.max_tokens = static_cast<int>(*value);
   }
-  if (const auto value = body.integer("t_max_predict_ms", -1, kMostTokens)) p.time_limit_ms = static_cast<int>(*value);
+  if (const auto value = body.integer("t_max_predict_ms", -1, kMostTokens))
+    p.time_limit_ms = static_cast<int>(*value);
   if (const auto value = body.integer("n_indent", 0, 1 << 20)) p.indent = static_cast<int>(*value);
-  if (const auto value = body.integer("id_slot", -1, kMostTokens)) p.slot = static_cast<int>(*value);
+  if (const auto value = body.integer("id_slot", -1, kMostTokens))
+    p.slot = static_cast<int>(*value);
   const Fields defaults(service.options().sampling.values);
   p.sampling.ignore_eos =
       body.boolean("ignore_eos").value_or(defaults.boolean("ignore_eos").value_or(false));
@@ -238,7 +252,8 @@ void refuse_what_is_missing(const Fields& body) {
 
 }  // namespace
 
-void bind_grammar(GenerationParams& params, const Service& service, const std::string& gbnf, const std::string& field) {
+void bind_grammar(GenerationParams& params, const Service& service, const std::string& gbnf,
+                  const std::string& field) {
   if (gbnf.empty()) return;
   Result<std::shared_ptr<text::GrammarMasks>> masks = service.grammar(gbnf);
   if (!masks) throw_field(field, masks.status().message());
@@ -256,7 +271,8 @@ GenerationParams read_params(const Fields& body, const Service& service, Logprob
   read_probabilities(body, service, style, p);
   if (const Status status = p.sampling.check(service.vocabulary_size()); !status) {
     const std::size_t colon = std::min(status.message().find(':'), status.message().size());
-    throw ApiError::invalid("Field '" + status.message().substr(0, colon) + '\'' + status.message().substr(colon));
+    throw ApiError::invalid("Field '" + status.message().substr(0, colon) + '\'' +
+                            status.message().substr(colon));
   }
   const auto grammar = body.string("grammar");
   if (grammar && !grammar->empty()) {
@@ -272,15 +288,19 @@ GenerationParams read_params(const Fields& body, const Service& service, Logprob
 RequestSettings read_request_settings(const Fields& body, const Service& service) {
   RequestSettings s;
   s.stream = body.boolean("stream").value_or(false);
-  [[maybe_unused]] const auto model = body.string("model");   // there is one model, whatever its name
+  [[maybe_unused]] const auto model =
+      body.string("model");  // there is one model, whatever its name
   if (const Json* options = body.object("stream_options")) {
-    s.include_usage = Fields(*options, body.name("stream_options.")).boolean("include_usage").value_or(false);
+    s.include_usage =
+        Fields(*options, body.name("stream_options.")).boolean("include_usage").value_or(false);
   }
   for (const char* name : {"n", "n_cmpl"}) {
     if (const auto value = body.integer(name, 1, 128)) s.choices = static_cast<int>(*value);
   }
-  s.ping_seconds = static_cast<int>(body.integer("sse_ping_interval", -1, 1 << 20).value_or(service.options().ping_seconds));
-  if (const auto priority = body.choice("priority", {"interactive", "background"}); priority == "background") {
+  s.ping_seconds = static_cast<int>(
+      body.integer("sse_ping_interval", -1, 1 << 20).value_or(service.options().ping_seconds));
+  if (const auto priority = body.choice("priority", {"interactive", "background"});
+      priority == "background") {
     s.priority = Priority::kBackground;
   }
   // OpenAI's name for work that may wait.

@@ -1,5 +1,5 @@
-// From the fields that all generating routes share (specs/server.md 3.2) to GenerationParams, and back to JSON for
-// clients that want to see what was used.
+// From the fields that all generating routes share (specs/server.md 3.2) to GenerationParams, and
+// back to JSON for clients that want to see what was used.
 #pragma once
 
 #include "api/fields.hpp"
@@ -26,7 +26,8 @@ struct RequestSettings {
 RequestSettings read_request_settings(const Fields& body, const Service& service);
 
 // Binds the output to a GBNF grammar.
-void bind_grammar(GenerationParams& params, const Service& service, const std::string& gbnf, const std::string& field);
+void bind_grammar(GenerationParams& params, const Service& service, const std::string& gbnf,
+                  const std::string& field);
 
 // Under the names of the request's fields.
 Json params_to_json(const GenerationParams& params);

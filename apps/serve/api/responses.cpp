@@ -1,4 +1,5 @@
-// OpenAI's /v1/responses (specs/server.md 6): turned into a chat request, and the answer turned back.
+// OpenAI's /v1/responses (specs/server.md 6): turned into a chat request, and the answer turned
+// back.
 #include "api/answer.hpp"
 #include "api/chat_plan.hpp"
 #include "api/responses_request.hpp"
@@ -12,20 +13,28 @@ namespace {
 struct Envelope {
   std::string id = random_name("resp_"), model;
   std::int64_t created = unix_seconds();
-  Json request;   // fields of the request that the answer repeats
+  Json request;  // fields of the request that the answer repeats
 
   Json wrap(const char* status, Json output) const {
-    Json out = {{"id", id}, {"object", "response"}, {"created_at", created}, {"status", status},
-                {"error", nullptr}, {"incomplete_details", nullptr}, {"model", model}, {"output", std::move(output)}};
+    Json out = {{"id", id},         {"object", "response"},       {"created_at", created},
+                {"status", status}, {"error", nullptr},           {"incomplete_details", nullptr},
+                {"model", model},   {"output", std::move(output)}};
     for (const auto& [key, value] : request.items()) out[key] = value;
     return out;
   }
 };
 
 Json repeated_fields(const Fields& body) {
-  Json out = {{"instructions", nullptr}, {"max_output_tokens", nullptr}, {"metadata", Json::object()}, {"parallel_tool_calls", true},
-              {"previous_response_id", nullptr}, {"temperature", nullptr}, {"top_p", nullptr}, {"tool_choice", "auto"},
-              {"tools", Json::array()}, {"store", false}};
+  Json out = {{"instructions", nullptr},
+              {"max_output_tokens", nullptr},
+              {"metadata", Json::object()},
+              {"parallel_tool_calls", true},
+              {"previous_response_id", nullptr},
+              {"temperature", nullptr},
+              {"top_p", nullptr},
+              {"tool_choice", "auto"},
+              {"tools", Json::array()},
+              {"store", false}};
   for (const auto& [key, value] : out.items()) {
     if (const Json* given = body.find(key)) out[key] = *given;
   }
@@ -44,7 +53,12 @@ Json usage_json(const Progress& p) {
 Json reasoning_item(const std::string& id, const std::string& text, const char* status) {
   Json content = Json::array();
   if (!text.empty()) content.push_back({{"type", "reasoning_text"}, {"text", text}});
-  return {{"id", id}, {"type", "reasoning"}, {"summary", Json::array()}, {"content", std::move(content)}, {"encrypted_content", ""}, {"status", status}};
+  return {{"id", id},
+          {"type", "reasoning"},
+          {"summary", Json::array()},
+          {"content", std::move(content)},
+          {"encrypted_content", ""},
+          {"status", status}};
 }
 
 Json text_part(const std::string& text, Json logprobs = Json::array()) {
@@ -55,11 +69,16 @@ Json text_part(const std::string& text, Json logprobs = Json::array()) {
 }
 
 Json message_item(const std::string& id, Json content, const char* status) {
-  return {{"id", id}, {"type", "message"}, {"role", "assistant"}, {"status", status}, {"content", std::move(content)}};
+  return {{"id", id},
+          {"type", "message"},
+          {"role", "assistant"},
+          {"status", status},
+          {"content", std::move(content)}};
 }
 
 Json call_item(const std::string& id, const ToolCall& call, const char* status) {
-  return {{"id", id}, {"type", "function_call"}, {"status", status}, {"call_id", call.id}, {"name", call.name}, {"arguments", call.arguments}};
+  return {{"id", id},           {"type", "function_call"}, {"status", status},
+          {"call_id", call.id}, {"name", call.name},       {"arguments", call.arguments}};
 }
 
 Json finished(const Envelope& envelope, const Event& event, Json output) {
@@ -74,7 +93,8 @@ Json finished(const Envelope& envelope, const Event& event, Json output) {
 // Writes the events in the order in which clients expect them; one item is open at a time.
 class ResponseStream final : public ChatStream {
  public:
-  ResponseStream(Envelope envelope, const ChatPlan& plan) : ChatStream(plan.output, 1), envelope_(std::move(envelope)) {}
+  ResponseStream(Envelope envelope, const ChatPlan& plan)
+      : ChatStream(plan.output, 1), envelope_(std::move(envelope)) {}
 
  private:
   using Kind = ChatDelta::Kind;
@@ -115,16 +135,21 @@ class ResponseStream final : public ChatStream {
       call_ = {delta.id, delta.name, {}};
       shown = call_item(item_id_, call_, "in_progress");
     }
-    send(writer, "response.output_item.added", {{"output_index", output_.size()}, {"item", std::move(shown)}});
-    if (item == Item::kMessage) send(writer, "response.content_part.added", place({{"content_index", 0}, {"part", text_part("")}}));
+    send(writer, "response.output_item.added",
+         {{"output_index", output_.size()}, {"item", std::move(shown)}});
+    if (item == Item::kMessage)
+      send(writer, "response.content_part.added",
+           place({{"content_index", 0}, {"part", text_part("")}}));
   }
 
   void close(http::EventWriter& writer, const char* status = "completed") {
     Json item;
     switch (item_) {
-      case Item::kNone: return;
+      case Item::kNone:
+        return;
       case Item::kReasoning:
-        send(writer, "response.reasoning_text.done", place({{"content_index", 0}, {"text", text_}}));
+        send(writer, "response.reasoning_text.done",
+             place({{"content_index", 0}, {"text", text_}}));
         item = reasoning_item(item_id_, text_, status);
         break;
       case Item::kMessage:
@@ -136,7 +161,8 @@ class ResponseStream final : public ChatStream {
         break;
       case Item::kCall:
         call_.arguments = text_;
-        send(writer, "response.function_call_arguments.done", place({{"name", call_.name}, {"arguments", text_}}));
+        send(writer, "response.function_call_arguments.done",
+             place({{"name", call_.name}, {"arguments", text_}}));
         item = call_item(item_id_, call_, status);
         break;
     }
@@ -151,27 +177,34 @@ class ResponseStream final : public ChatStream {
     for (Json& token : probabilities_json(event.probabilities, false))
       waiting_.push_back(std::move(token));
     for (const ChatDelta& delta : deltas) {
-      const Item item = delta.kind == Kind::kReasoning ? Item::kReasoning : delta.kind == Kind::kContent ? Item::kMessage : Item::kCall;
+      const Item item = delta.kind == Kind::kReasoning ? Item::kReasoning
+                        : delta.kind == Kind::kContent ? Item::kMessage
+                                                       : Item::kCall;
       open(item, delta, writer);
       if (delta.kind == Kind::kToolCall) continue;
       text_ += delta.text;
-      if (item == Item::kReasoning) send(writer, "response.reasoning_text.delta", place({{"content_index", 0}, {"delta", delta.text}}));
+      if (item == Item::kReasoning)
+        send(writer, "response.reasoning_text.delta",
+             place({{"content_index", 0}, {"delta", delta.text}}));
       if (item == Item::kMessage) {
         const Json logprobs = std::exchange(waiting_, Json::array());
         logprobs_.insert(logprobs_.end(), logprobs.begin(), logprobs.end());
         send(writer, "response.output_text.delta",
              place({{"content_index", 0}, {"delta", delta.text}, {"logprobs", logprobs}}));
       }
-      if (item == Item::kCall) send(writer, "response.function_call_arguments.delta", place({{"delta", delta.text}}));
+      if (item == Item::kCall)
+        send(writer, "response.function_call_arguments.delta", place({{"delta", delta.text}}));
     }
   }
 
   void on_finish(const Event& event, const ChatMessage&, http::EventWriter& writer) override {
     if (item_ == Item::kNone && output_.empty()) open(Item::kMessage, {}, writer);
     // Of tokens that were blanks at the end, which nobody is told of.
-    if (item_ == Item::kMessage) logprobs_.insert(logprobs_.end(), waiting_.begin(), waiting_.end());
+    if (item_ == Item::kMessage)
+      logprobs_.insert(logprobs_.end(), waiting_.begin(), waiting_.end());
     close(writer, event.reason == StopReason::kLimit ? "incomplete" : "completed");
-    const char* name = event.reason == StopReason::kLimit ? "response.incomplete" : "response.completed";
+    const char* name =
+        event.reason == StopReason::kLimit ? "response.incomplete" : "response.completed";
     send(writer, name, {{"response", finished(envelope_, event, output_)}});
   }
 
@@ -193,12 +226,14 @@ class ResponseStream final : public ChatStream {
 
 Json output_items(const ChatMessage& message, Json logprobs, bool cut) {
   Json output = Json::array();
-  if (!message.reasoning.empty()) output.push_back(reasoning_item(random_name("rs_"), message.reasoning, "completed"));
+  if (!message.reasoning.empty())
+    output.push_back(reasoning_item(random_name("rs_"), message.reasoning, "completed"));
   if (!message.content.empty() || message.calls.empty()) {
     output.push_back(message_item(random_name("msg_"),
                                   {text_part(message.content, std::move(logprobs))}, "completed"));
   }
-  for (const ToolCall& call : message.calls) output.push_back(call_item(random_name("fc_"), call, "completed"));
+  for (const ToolCall& call : message.calls)
+    output.push_back(call_item(random_name("fc_"), call, "completed"));
   if (cut && !output.empty()) output.back()["status"] = "incomplete";
   return output;
 }
@@ -210,9 +245,12 @@ void respond(http::Exchange& exchange, const Service& service) {
   Envelope envelope;
   envelope.model = service.model_id();
   envelope.request = repeated_fields(body);
-  auto run = Run::start(exchange, service, make_choices(exchange, service, plan.settings, {plan.prompt}, plan.params));
+  auto run = Run::start(exchange, service,
+                        make_choices(exchange, service, plan.settings, {plan.prompt}, plan.params));
   if (plan.settings.stream) {
-    return Run::stream(std::move(run), exchange, std::make_shared<ResponseStream>(std::move(envelope), plan), plan.settings.ping_seconds);
+    return Run::stream(std::move(run), exchange,
+                       std::make_shared<ResponseStream>(std::move(envelope), plan),
+                       plan.settings.ping_seconds);
   }
   const ChoiceResult result = run->collect().at(0);
   ChatReader reader(plan.output, false);
@@ -228,11 +266,14 @@ void respond(http::Exchange& exchange, const Service& service) {
 void add_responses_routes(http::HttpServer& server, ServiceOf service) {
   for (const char* prefix : {"/v1", ""}) {
     const std::string base = std::string(prefix) + "/responses";
-    server.route("POST", base, [service](http::Exchange& exchange) { respond(exchange, service()); });
+    server.route("POST", base,
+                 [service](http::Exchange& exchange) { respond(exchange, service()); });
     server.route("POST", base + "/input_tokens", [service](http::Exchange& exchange) {
       const Json json = exchange.json_body();
-      const ChatPlan plan = plan_chat(chat_request_of_responses(Fields(json), exchange.id()), service(), false);
-      exchange.reply_json({{"object", "response.input_tokens"}, {"input_tokens", plan.prompt.size()}});
+      const ChatPlan plan =
+          plan_chat(chat_request_of_responses(Fields(json), exchange.id()), service(), false);
+      exchange.reply_json(
+          {{"object", "response.input_tokens"}, {"input_tokens", plan.prompt.size()}});
     });
   }
 }

@@ -21,7 +21,8 @@ Json chat_content(const Fields& item) {
     } else if (type == "refusal") {
       text += (i > 0 ? "\n" : "") + part.required_string("refusal");
     } else if (type == "input_image") {
-      part.fail("type", "'input_image': this model takes text only (no projector is loaded, see --mmproj)");
+      part.fail("type",
+                "'input_image': this model takes text only (no projector is loaded, see --mmproj)");
     } else {
       part.fail("type", "'" + type.substr(0, 60) + "' is not supported");
     }
@@ -56,11 +57,15 @@ class InputConverter {
     } else if (type == "function_call") {
       Json call = {{"type", "function"},
                    {"id", item.required_string("call_id")},
-                   {"function", {{"name", item.required_string("name")}, {"arguments", item.required_string("arguments")}}}};
+                   {"function",
+                    {{"name", item.required_string("name")},
+                     {"arguments", item.required_string("arguments")}}}};
       assistant()["tool_calls"].push_back(std::move(call));
     } else if (type == "function_call_output") {
       flush_reasoning(false);
-      messages_.push_back({{"role", "tool"}, {"tool_call_id", item.required_string("call_id")}, {"content", output_text(item)}});
+      messages_.push_back({{"role", "tool"},
+                           {"tool_call_id", item.required_string("call_id")},
+                           {"content", output_text(item)}});
     } else if (type == "reasoning") {
       const Json* content = item.array("content");
       if (content && !content->empty()) {
@@ -88,7 +93,9 @@ class InputConverter {
   // Thoughts that no message of the assistant's followed stand alone.
   void flush_reasoning(bool taken_next) {
     if (taken_next || reasoning_.empty()) return;
-    messages_.push_back({{"role", "assistant"}, {"content", ""}, {"reasoning_content", std::exchange(reasoning_, {})}});
+    messages_.push_back({{"role", "assistant"},
+                         {"content", ""},
+                         {"reasoning_content", std::exchange(reasoning_, {})}});
   }
 
   Json& messages_;
@@ -148,8 +155,10 @@ Json chat_request_of_responses(const Fields& body, const std::string& id) {
     chat["top_logprobs"] = 0;
   }
   Json messages = Json::array();
-  if (const auto instructions = body.string("instructions")) messages.push_back({{"role", "system"}, {"content", *instructions}});
-  [[maybe_unused]] const auto model = body.string("model");   // there is one model, whatever its name
+  if (const auto instructions = body.string("instructions"))
+    messages.push_back({{"role", "system"}, {"content", *instructions}});
+  [[maybe_unused]] const auto model =
+      body.string("model");  // there is one model, whatever its name
   const Json& input = body.required("input");
   if (input.is_string()) {
     messages.push_back({{"role", "user"}, {"content", input}});
@@ -167,15 +176,18 @@ Json chat_request_of_responses(const Fields& body, const std::string& id) {
   chat["messages"] = std::move(messages);
   if (const auto most = body.integer("max_output_tokens", 1, 1 << 30)) chat["max_tokens"] = *most;
   if (const Json* reasoning = body.object("reasoning")) {
-    if (const auto effort = Fields(*reasoning, "reasoning.").string("effort")) chat["reasoning_effort"] = *effort;
+    if (const auto effort = Fields(*reasoning, "reasoning.").string("effort"))
+      chat["reasoning_effort"] = *effort;
   }
   if (const Json* choice = body.find("tool_choice")) {
-    chat["tool_choice"] = choice->is_object() && choice->contains("name")
-                              ? Json{{"type", "function"}, {"function", {{"name", (*choice)["name"]}}}}
-                              : *choice;
+    chat["tool_choice"] =
+        choice->is_object() && choice->contains("name")
+            ? Json{{"type", "function"}, {"function", {{"name", (*choice)["name"]}}}}
+            : *choice;
   }
-  for (const char* field : {"temperature", "top_p", "top_k", "stream", "parallel_tool_calls", "chat_template_kwargs", "seed", "stop",
-                            "cache_prompt", "id_slot", "priority", "service_tier", "reasoning_budget_tokens"}) {
+  for (const char* field : {"temperature", "top_p", "top_k", "stream", "parallel_tool_calls",
+                            "chat_template_kwargs", "seed", "stop", "cache_prompt", "id_slot",
+                            "priority", "service_tier", "reasoning_budget_tokens"}) {
     if (const Json* value = body.find(field)) chat[field] = *value;
   }
   convert_tools(body, chat, id);

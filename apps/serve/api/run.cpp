@@ -15,15 +15,19 @@ using std::chrono::steady_clock;
 constexpr std::chrono::hours kForever{24 * 365};
 
 // Here and not on the engine's thread: it may take a while.
-std::shared_ptr<sample::Sampler> make_sampler(const sample::SamplingParams& params, const Service& service,
-                             const std::vector<std::int32_t>& prompt) {
-  Result<sample::Sampler> sampler = sample::Sampler::create(params, &service.tokenizer(), service.vocabulary_size());
+std::shared_ptr<sample::Sampler> make_sampler(const sample::SamplingParams& params,
+                                              const Service& service,
+                                              const std::vector<std::int32_t>& prompt) {
+  Result<sample::Sampler> sampler =
+      sample::Sampler::create(params, &service.tokenizer(), service.vocabulary_size());
   if (!sampler) throw ApiError::from(sampler.status());
   for (const std::int32_t id : prompt) sampler->accept(id, true);
   return std::make_shared<sample::Sampler>(*std::move(sampler));
 }
 
-ApiError client_gone() { return {499, "cancelled", "the client closed the connection"}; }
+ApiError client_gone() {
+  return {499, "cancelled", "the client closed the connection"};
+}
 
 }  // namespace
 
@@ -36,7 +40,8 @@ std::shared_ptr<Run> Run::start(http::Exchange& exchange, const Service& service
     throw ApiError::from(channel.status());
   }
   std::shared_ptr<Run> run(new Run(*std::move(channel), count));
-  run->watch_ = exchange.on_disconnect([channel_of_run = run->channel_] { channel_of_run->cancel(); });
+  run->watch_ =
+      exchange.on_disconnect([channel_of_run = run->channel_] { channel_of_run->cancel(); });
   return run;
 }
 
@@ -61,7 +66,8 @@ std::vector<ChoiceResult> Run::collect() {
       ChoiceResult& result = results[static_cast<std::size_t>(event.index)];
       result.text += event.text;
       result.tokens.insert(result.tokens.end(), event.tokens.begin(), event.tokens.end());
-      std::move(event.probabilities.begin(), event.probabilities.end(), std::back_inserter(result.probabilities));
+      std::move(event.probabilities.begin(), event.probabilities.end(),
+                std::back_inserter(result.probabilities));
       if (event.kind == Event::Kind::kFinished) result.last = std::move(event);
     }
   }
@@ -94,9 +100,8 @@ void Run::stream_kept(std::shared_ptr<Run> run, http::Exchange& exchange, const 
 void Run::stream(std::shared_ptr<Run> run, http::Exchange& exchange,
                  std::shared_ptr<StreamFormat> format, int ping_seconds) {
   run->await_first();
-  exchange.stream([run = std::move(run), format = std::move(format), ping_seconds](http::EventWriter& writer) {
-    run->write(writer, *format, ping_seconds);
-  });
+  exchange.stream([run = std::move(run), format = std::move(format), ping_seconds](
+                      http::EventWriter& writer) { run->write(writer, *format, ping_seconds); });
 }
 
 void Run::write(http::EventWriter& writer, StreamFormat& format, int ping_seconds) {
@@ -110,7 +115,7 @@ void Run::write(http::EventWriter& writer, StreamFormat& format, int ping_second
         format.on_event(event, writer);
       }
       if (events.empty()) writer.comment();
-      if (!writer.flush()) return;   // the destructor cancels
+      if (!writer.flush()) return;  // the destructor cancels
       if (open_ == 0) break;
       events = next(steady_clock::now() + silence);
     }
@@ -130,7 +135,8 @@ std::vector<GenerationRequest> make_choices(const http::Exchange& exchange, cons
   const std::size_t most = static_cast<std::size_t>(service.scheduler().slot_count()) +
                            static_cast<std::size_t>(service.options().queue_limit);
   if (wanted > most) {
-    throw ApiError::invalid("the request asks for " + std::to_string(wanted) + " answers (prompts times 'n'); the slots and the queue hold " +
+    throw ApiError::invalid("the request asks for " + std::to_string(wanted) +
+                            " answers (prompts times 'n'); the slots and the queue hold " +
                             std::to_string(most));
   }
   std::vector<GenerationRequest> choices;

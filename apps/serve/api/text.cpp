@@ -22,7 +22,8 @@ void tokenize(http::Exchange& exchange, const Service& service) {
   const bool pieces = body.boolean("with_pieces").value_or(false);
   Json tokens = Json::array();
   if (const Json* content = body.find("content")) {
-    for (const std::int32_t id : tokenize_mixed(*content, "content", service, add_special, parse_special)) {
+    for (const std::int32_t id :
+         tokenize_mixed(*content, "content", service, add_special, parse_special)) {
       if (pieces) {
         tokens.push_back({{"id", id}, {"piece", piece_json(service.piece(id))}});
       } else {
@@ -51,8 +52,10 @@ void detokenize(http::Exchange& exchange, const Service& service) {
 }  // namespace
 
 void add_text_routes(http::HttpServer& server, ServiceOf service) {
-  server.route("POST", "/tokenize", [service](http::Exchange& exchange) { tokenize(exchange, service()); });
-  server.route("POST", "/detokenize", [service](http::Exchange& exchange) { detokenize(exchange, service()); });
+  server.route("POST", "/tokenize",
+               [service](http::Exchange& exchange) { tokenize(exchange, service()); });
+  server.route("POST", "/detokenize",
+               [service](http::Exchange& exchange) { detokenize(exchange, service()); });
 }
 
 }  // namespace veloce::serve

@@ -34,14 +34,17 @@ std::string escaped(const std::string& text, bool in_class) {
     } else if (c == '\r') {
       out += "\\r";
     } else {
-      if (c == '\\' || c == '"' || (in_class && (c == ']' || c == '^' || c == '-' || c == '['))) out += '\\';
+      if (c == '\\' || c == '"' || (in_class && (c == ']' || c == '^' || c == '-' || c == '[')))
+        out += '\\';
       out += c;
     }
   }
   return out;
 }
 
-std::string literal(const std::string& text) { return '"' + escaped(text, false) + '"'; }
+std::string literal(const std::string& text) {
+  return '"' + escaped(text, false) + '"';
+}
 
 // A mark as text; parts of it that are control tokens may come as those.
 std::string mark_term(const std::string& text, const ControlToken& control) {
@@ -72,13 +75,15 @@ std::string mark_term(const std::string& text, const ControlToken& control) {
 
 class CallGrammar {
  public:
-  CallGrammar(const text::ChatFormat& format, const ControlToken& control) : format_(format), control_(control) {}
+  CallGrammar(const text::ChatFormat& format, const ControlToken& control)
+      : format_(format), control_(control) {}
 
   Status build(const Json& tools, bool parallel) {
     std::string names;
     for (std::size_t i = 0; i < tools.size(); ++i) {
       const std::string rule = "call-" + std::to_string(i);
-      if (Status status = add_tool(tools[i]["function"], rule, static_cast<int>(i)); !status) return status;
+      if (Status status = add_tool(tools[i]["function"], rule, static_cast<int>(i)); !status)
+        return status;
       names += (i > 0 ? " | " : "") + rule;
     }
     rules_ += "call ::= " + names + '\n';
@@ -97,7 +102,8 @@ class CallGrammar {
           " call-space " + mark(format_.closing[i]);
     if (format_.json_list) {
       const std::string more = parallel ? " (call-space \",\" call-space call)*" : "";
-      rules_ += "answer-root ::= call-space " + marks(0, format_.opening.size()) + "\"[\" call-space call" + more + " call-space \"]\"" + closing + '\n';
+      rules_ += "answer-root ::= call-space " + marks(0, format_.opening.size()) +
+                "\"[\" call-space call" + more + " call-space \"]\"" + closing + '\n';
     } else {
       const std::string one = again + "call" + closing_each;
       rules_ += "answer-root ::= call-space " + first + one +
@@ -118,7 +124,8 @@ class CallGrammar {
   }
 
   // The rule for a schema's values, or for anything where it cannot be enforced and need not be.
-  Result<std::string> schema_rule(const Json& schema, const std::string& name, bool strict, const std::string& tool, bool object) {
+  Result<std::string> schema_rule(const Json& schema, const std::string& name, bool strict,
+                                  const std::string& tool, bool object) {
     text::SchemaGrammar alone({.prefix = name + "-"});
     if (const Status status = alone.add(schema, name); !status) {
       if (strict) return Status(status.code(), "tool '" + tool + "': " + status.message());
@@ -132,8 +139,10 @@ class CallGrammar {
     const std::string name = function["name"].get<std::string>();
     const bool strict = function.value("strict", false);
     const Json& parameters = function["parameters"];
-    if (format_.style == text::CallStyle::kTagged) return add_tagged(name, parameters, strict, rule, number);
-    Result<std::string> arguments = schema_rule(parameters, "args-" + std::to_string(number), strict, name, true);
+    if (format_.style == text::CallStyle::kTagged)
+      return add_tagged(name, parameters, strict, rule, number);
+    Result<std::string> arguments =
+        schema_rule(parameters, "args-" + std::to_string(number), strict, name, true);
     if (!arguments) return arguments.status();
     if (format_.style == text::CallStyle::kChannels) {
       rules_ += rule + " ::= " + literal(name) + " (" + mark("<|channel|>") +
@@ -147,12 +156,17 @@ class CallGrammar {
       rules_ += rule + " ::= " + literal(name) + " call-space " + after + *arguments + '\n';
       return {};
     }
-    const auto key = [](const std::string& text) { return literal(Json(text).dump()) + " call-space \":\" call-space "; };
-    const std::string id = format_.id_key.empty() ? "" : key(format_.id_key) + "\"\\\"\" [a-zA-Z0-9_-]{1,64} \"\\\"\"";
+    const auto key = [](const std::string& text) {
+      return literal(Json(text).dump()) + " call-space \":\" call-space ";
+    };
+    const std::string id =
+        format_.id_key.empty() ? "" : key(format_.id_key) + "\"\\\"\" [a-zA-Z0-9_-]{1,64} \"\\\"\"";
     const std::string comma = " call-space \",\" call-space ";
-    rules_ += rule + " ::= \"{\" call-space " + (id.empty() || format_.id_last ? "" : '(' + id + comma + ")? ") +
-              key(format_.name_key) + literal(Json(name).dump()) + comma + key(format_.arguments_key) + *arguments +
-              (id.empty() || !format_.id_last ? "" : " (" + comma + id + ")?") + " call-space \"}\"\n";
+    rules_ +=
+        rule + " ::= \"{\" call-space " +
+        (id.empty() || format_.id_last ? "" : '(' + id + comma + ")? ") + key(format_.name_key) +
+        literal(Json(name).dump()) + comma + key(format_.arguments_key) + *arguments +
+        (id.empty() || !format_.id_last ? "" : " (" + comma + id + ")?") + " call-space \"}\"\n";
     return {};
   }
 
@@ -173,7 +187,8 @@ class CallGrammar {
       rules_ += rule + '-' + std::to_string(state) + " ::= [^" + others + "] " + rule + "-0";
       for (const std::string& letter : letters) {
         const std::size_t to = next(state, letter);
-        rules_ += " | " + literal(letter) + (to < mark.size() ? ' ' + rule + '-' + std::to_string(to) : "");
+        rules_ += " | " + literal(letter) +
+                  (to < mark.size() ? ' ' + rule + '-' + std::to_string(to) : "");
       }
       rules_ += '\n';
     }
@@ -217,7 +232,8 @@ class CallGrammar {
     return out;
   }
 
-  Status add_tagged(const std::string& name, const Json& parameters, bool strict, const std::string& rule, int number) {
+  Status add_tagged(const std::string& name, const Json& parameters, bool strict,
+                    const std::string& rule, int number) {
     std::string after;
     for (const std::string& text : format_.after_name) after += " call-space " + mark(text);
     const std::string head = literal(name) + after;
@@ -238,7 +254,8 @@ class CallGrammar {
       if (!value) return value.status();
       std::string key_end;
       for (const std::string& text : format_.key_end) key_end += "call-space " + mark(text) + ' ';
-      rules_ += argument + " ::= call-space " + mark(format_.key_start) + " call-space " + literal(key) + ' ' + key_end + *value + '\n';
+      rules_ += argument + " ::= call-space " + mark(format_.key_start) + " call-space " +
+                literal(key) + ' ' + key_end + *value + '\n';
       const bool needed = std::find(required.begin(), required.end(), Json(key)) != required.end();
       line += ' ' + argument + (needed ? "" : "?");
     }
@@ -290,9 +307,12 @@ class CallGrammar {
     return body + ' ' + newline + mark(end.starts_with('\n') ? end.substr(1) : end);
   }
 
-  // A value with its announcement and the mark behind it. Texts stand as they are, other values as JSON.
-  Result<std::string> tagged_value(const Json& schema, const std::string& argument, bool strict, const std::string& tool) {
-    const bool is_text = schema.is_object() && schema.value("type", Json()) == "string" && !schema.contains("enum") && !schema.contains("const");
+  // A value with its announcement and the mark behind it. Texts stand as they are, other values as
+  // JSON.
+  Result<std::string> tagged_value(const Json& schema, const std::string& argument, bool strict,
+                                   const std::string& tool) {
+    const bool is_text = schema.is_object() && schema.value("type", Json()) == "string" &&
+                         !schema.contains("enum") && !schema.contains("const");
     const bool choice = schema.is_object() && schema.contains("enum") &&
                         schema["enum"].is_array() && !schema["enum"].empty() &&
                         std::all_of(schema["enum"].begin(), schema["enum"].end(),
@@ -308,7 +328,8 @@ class CallGrammar {
     }
     if (choice) {
       std::string names;
-      for (const Json& value : schema["enum"]) names += (names.empty() ? "" : " | ") + literal(value.get<std::string>());
+      for (const Json& value : schema["enum"])
+        names += (names.empty() ? "" : " | ") + literal(value.get<std::string>());
       return kind + pad + '(' + names + ") " + literal(end);
     }
     Result<std::string> value = schema_rule(schema, argument + "-json", strict, tool, false);
@@ -332,7 +353,8 @@ class CallGrammar {
 Result<ToolGrammar> tool_grammar(const text::ChatFormat& format, const Json& tools, bool parallel,
                                  const ControlToken& control) {
   if (format.style == text::CallStyle::kNone) {
-    return Status(Code::kUnsupported, "this model's chat template has no tool calls that can be enforced");
+    return Status(Code::kUnsupported,
+                  "this model's chat template has no tool calls that can be enforced");
   }
   CallGrammar grammar(format, control);
   if (Status status = grammar.build(tools, parallel); !status) return status;
@@ -344,7 +366,8 @@ Result<ToolGrammar> tool_grammar(const text::ChatFormat& format, const Json& too
     out.triggers.push_back(format.opening.front());
   } else if (format.style == text::CallStyle::kJson) {
     const std::string start = format.json_list ? "[{" : "{";
-    out.triggers = {start + Json(format.name_key).dump(), start + ' ' + Json(format.name_key).dump(), start + "\n" };
+    out.triggers = {start + Json(format.name_key).dump(),
+                    start + ' ' + Json(format.name_key).dump(), start + "\n"};
   }
   return out;
 }

@@ -18,16 +18,16 @@ struct ChatFormat;
 namespace veloce::serve {
 
 struct ToolGrammar {
-  std::string rules;                   // `answer-root`: one or more calls and nothing else
-  std::vector<std::string> triggers;   // texts with which a call begins
+  std::string rules;                  // `answer-root`: one or more calls and nothing else
+  std::vector<std::string> triggers;  // texts with which a call begins
 };
 
 // Finds the control token of that text; such tokens are no text to a grammar.
 using ControlToken = std::function<std::optional<std::int32_t>(std::string_view text)>;
 
-// `tools`: as checked_tools() gives them; only those may be called, with arguments by their schemas. A schema that
-// cannot be enforced is an error for a strict tool; other tools then take any arguments. kUnsupported where the format
-// has no calls that a grammar could hold.
+// `tools`: as checked_tools() gives them; only those may be called, with arguments by their
+// schemas. A schema that cannot be enforced is an error for a strict tool; other tools then take
+// any arguments. kUnsupported where the format has no calls that a grammar could hold.
 Result<ToolGrammar> tool_grammar(const text::ChatFormat& format, const Json& tools, bool parallel,
                                  const ControlToken& control);
 

@@ -12,10 +12,14 @@ ApiError ApiError::from(const Status& status) {
   switch (status.code()) {
     case Code::kInvalidArgument:
     case Code::kNotFound:
-    case Code::kCorrupt: return invalid(status.message());
-    case Code::kUnsupported: return unsupported(status.message());
-    case Code::kOutOfMemory: return unavailable(status.message());
-    default: return internal(status.message());
+    case Code::kCorrupt:
+      return invalid(status.message());
+    case Code::kUnsupported:
+      return unsupported(status.message());
+    case Code::kOutOfMemory:
+      return unavailable(status.message());
+    default:
+      return internal(status.message());
   }
 }
 

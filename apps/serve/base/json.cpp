@@ -7,8 +7,9 @@
 namespace veloce::serve {
 namespace {
 
-// Builds the value while the parser reads, so that limits act before memory is taken. Objects are appended to directly:
-// the ordered container looks for an equal key at every insertion, which makes large objects quadratic.
+// Builds the value while the parser reads, so that limits act before memory is taken. Objects are
+// appended to directly: the ordered container looks for an equal key at every insertion, which
+// makes large objects quadratic.
 class Builder final : public nlohmann::json_sax<Json> {
  public:
   explicit Builder(const JsonLimits& limits) : limits_(limits) {}
@@ -102,13 +103,16 @@ class Builder final : public nlohmann::json_sax<Json> {
   std::string error_;
 };
 
-// The length of the valid UTF-8 sequence at the start of `text`; 0: none; -1: valid so far, but cut off by the end.
+// The length of the valid UTF-8 sequence at the start of `text`; 0: none; -1: valid so far, but cut
+// off by the end.
 int sequence_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned lead = byte(0);
   if (lead < 0x80) return 1;
-  const int length = lead >= 0xC2 && lead <= 0xDF ? 2 : lead >= 0xE0 && lead <= 0xEF ? 3
-                     : lead >= 0xF0 && lead <= 0xF4 ? 4 : 0;
+  const int length = lead >= 0xC2 && lead <= 0xDF   ? 2
+                     : lead >= 0xE0 && lead <= 0xEF ? 3
+                     : lead >= 0xF0 && lead <= 0xF4 ? 4
+                                                    : 0;
   for (int i = 1; i < length; ++i) {
     if (static_cast<std::size_t>(i) >= text.size()) return -1;
     unsigned low = 0x80, high = 0xBF;

@@ -1,5 +1,6 @@
-// JSON as the server uses it: objects keep their members' order (schemas and tool definitions mean something by it),
-// text from outside is parsed with limits, and what the model wrote can always be written out.
+// JSON as the server uses it: objects keep their members' order (schemas and tool definitions mean
+// something by it), text from outside is parsed with limits, and what the model wrote can always be
+// written out.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +16,13 @@ namespace veloce::serve {
 using Json = nlohmann::ordered_json;
 
 struct JsonLimits {
-  int depth = 128;                  // nested arrays and objects
-  std::size_t values = 4'000'000;   // values in all
+  int depth = 128;                 // nested arrays and objects
+  std::size_t values = 4'000'000;  // values in all
 };
 
-// Parses one JSON text. Refused with a message that names the place: what is not JSON or not UTF-8, numbers that are
-// not finite, duplicate keys, and what exceeds the limits. Linear in the length of the text.
+// Parses one JSON text. Refused with a message that names the place: what is not JSON or not UTF-8,
+// numbers that are not finite, duplicate keys, and what exceeds the limits. Linear in the length of
+// the text.
 Result<Json> parse_json(std::string_view text, const JsonLimits& limits = {});
 
 // The text of a value. Bytes that are not UTF-8 become U+FFFD.

@@ -16,7 +16,7 @@ struct State {
   std::mutex mutex;
   Settings settings;
   std::FILE* file = nullptr;
-  int drawn = -1;   // progress in percent as last drawn
+  int drawn = -1;  // progress in percent as last drawn
 };
 
 State& state() {
@@ -30,7 +30,8 @@ std::string now() {
   using namespace std::chrono;
   const auto time = system_clock::now();
   const std::time_t seconds = system_clock::to_time_t(time);
-  const int ms = static_cast<int>(duration_cast<milliseconds>(time.time_since_epoch()).count() % 1000);
+  const int ms =
+      static_cast<int>(duration_cast<milliseconds>(time.time_since_epoch()).count() % 1000);
   std::tm parts{};
   gmtime_r(&seconds, &parts);
   char text[32], out[40];

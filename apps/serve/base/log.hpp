@@ -1,5 +1,5 @@
-// The server's log: one line an event, `time level [request] message key=value ...`, or one JSON object a line.
-// Any thread may write. Text of requests and answers is never logged.
+// The server's log: one line an event, `time level [request] message key=value ...`, or one JSON
+// object a line. Any thread may write. Text of requests and answers is never logged.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ struct Settings {
   bool json = false;
   bool timestamps = true;
   bool enabled = true;
-  std::string file;   // also written there
+  std::string file;  // also written there
 };
 
 struct Field {
   std::string_view key;
   std::string value;
-  bool quoted = true;   // in JSON: a string; else a number or boolean
+  bool quoted = true;  // in JSON: a string; else a number or boolean
 
   Field(std::string_view k, std::string v) : key(k), value(std::move(v)) {}
   Field(std::string_view k, const char* v) : key(k), value(v) {}
@@ -51,7 +51,8 @@ inline void info(std::string_view message, std::initializer_list<Field> fields =
   write(Level::kInfo, {}, message, fields);
 }
 
-// Draws a progress bar on a terminal (stderr), or logs every tenth where stderr is none. `fraction` in [0, 1].
+// Draws a progress bar on a terminal (stderr), or logs every tenth where stderr is none. `fraction`
+// in [0, 1].
 void progress(std::string_view what, float fraction);
 
 }  // namespace veloce::serve::log

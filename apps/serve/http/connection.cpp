@@ -69,7 +69,8 @@ Connection::~Connection() {
   ::close(socket_);
 }
 
-// Closing with unread input makes the kernel reset the connection, and the client may lose the answer that says why.
+// Closing with unread input makes the kernel reset the connection, and the client may lose the
+// answer that says why.
 void Connection::linger() {
   shutdown(socket_, SHUT_WR);
   const auto deadline = Clock::now() + std::chrono::seconds(2);
@@ -100,7 +101,9 @@ bool Connection::handshake() {
     const int n = SSL_accept(ssl_);
     if (n == 1) return true;
     const int error = SSL_get_error(ssl_, n);
-    const short events = error == SSL_ERROR_WANT_READ ? POLLIN : error == SSL_ERROR_WANT_WRITE ? POLLOUT : 0;
+    const short events = error == SSL_ERROR_WANT_READ    ? POLLIN
+                         : error == SSL_ERROR_WANT_WRITE ? POLLOUT
+                                                         : 0;
     if (events == 0 || !wait(events, read_deadline_)) {
       broken_ = true;
       return false;
@@ -128,9 +131,13 @@ bool Connection::wait_for_request(int wake) {
   return true;
 }
 
-void Connection::headers_done() { read_deadline_ = Clock::now() + timeouts_.body; }
+void Connection::headers_done() {
+  read_deadline_ = Clock::now() + timeouts_.body;
+}
 
-bool Connection::is_readable() const { return begin_ < end_ || wait(POLLIN, read_deadline_); }
+bool Connection::is_readable() const {
+  return begin_ < end_ || wait(POLLIN, read_deadline_);
+}
 
 bool Connection::is_writable() const {
   return !broken_ && wait(POLLOUT, Clock::now() + timeouts_.write);
@@ -210,13 +217,15 @@ ssize_t Connection::write(const char* data, std::size_t size) {
 void Connection::get_remote_ip_and_port(std::string& ip, int& port) const {
   sockaddr_storage address{};
   socklen_t size = sizeof address;
-  if (getpeername(socket_, reinterpret_cast<sockaddr*>(&address), &size) == 0) describe(address, ip, port);
+  if (getpeername(socket_, reinterpret_cast<sockaddr*>(&address), &size) == 0)
+    describe(address, ip, port);
 }
 
 void Connection::get_local_ip_and_port(std::string& ip, int& port) const {
   sockaddr_storage address{};
   socklen_t size = sizeof address;
-  if (getsockname(socket_, reinterpret_cast<sockaddr*>(&address), &size) == 0) describe(address, ip, port);
+  if (getsockname(socket_, reinterpret_cast<sockaddr*>(&address), &size) == 0)
+    describe(address, ip, port);
 }
 
 }  // namespace veloce::serve::http

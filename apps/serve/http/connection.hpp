@@ -1,5 +1,6 @@
-// One accepted TCP (or Unix, or TLS) connection as the HTTP library reads and writes it: buffered reads, deadlines
-// against clients that dawdle, and an end that lets the client read our last answer.
+// One accepted TCP (or Unix, or TLS) connection as the HTTP library reads and writes it: buffered
+// reads, deadlines against clients that dawdle, and an end that lets the client read our last
+// answer.
 #pragma once
 
 #include <chrono>
@@ -14,10 +15,10 @@ struct ssl_st;
 namespace veloce::serve::http {
 
 struct Timeouts {
-  std::chrono::seconds headers{30};       // from the first byte of a request to the end of its headers
-  std::chrono::seconds body{120};         // and to the end of its body
-  std::chrono::seconds write{60};         // one write that makes no progress
-  std::chrono::seconds keep_alive{15};    // silence between two requests
+  std::chrono::seconds headers{30};  // from the first byte of a request to the end of its headers
+  std::chrono::seconds body{120};    // and to the end of its body
+  std::chrono::seconds write{60};    // one write that makes no progress
+  std::chrono::seconds keep_alive{15};  // silence between two requests
 };
 
 class Connection final : public httplib::Stream {
@@ -30,10 +31,10 @@ class Connection final : public httplib::Stream {
 
   // TLS: the handshake, within the header time. True without TLS.
   bool handshake();
-  // Waits for a request's first byte; false after `keep_alive` of silence, when the client left, or once the
-  // descriptor `wake` becomes readable.
+  // Waits for a request's first byte; false after `keep_alive` of silence, when the client left, or
+  // once the descriptor `wake` becomes readable.
   bool wait_for_request(int wake);
-  void headers_done();          // from here the time of the body counts
+  void headers_done();  // from here the time of the body counts
   void close_when_done() { close_ = true; }
   bool closing() const { return close_; }
 

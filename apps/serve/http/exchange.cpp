@@ -8,9 +8,11 @@ namespace veloce::serve::http {
 Json Exchange::json_body() const {
   if (body_.empty()) throw ApiError::invalid("the request has no body; a JSON object was expected");
   Result<Json> value = parse_json(body_);
-  if (!value) throw ApiError::invalid("the body is not acceptable JSON: " + value.status().message());
+  if (!value)
+    throw ApiError::invalid("the body is not acceptable JSON: " + value.status().message());
   if (!value->is_object()) {
-    throw ApiError::invalid(std::string("the body must be a JSON object, not ") + value->type_name());
+    throw ApiError::invalid(std::string("the body must be a JSON object, not ") +
+                            value->type_name());
   }
   return *std::move(value);
 }

@@ -15,8 +15,8 @@
 
 namespace veloce::serve::http {
 
-// Server-sent events. They are gathered until flush(), so that what comes together leaves in one packet; both return
-// false once the client is gone.
+// Server-sent events. They are gathered until flush(), so that what comes together leaves in one
+// packet; both return false once the client is gone.
 class EventWriter {
  public:
   explicit EventWriter(httplib::DataSink& sink) : sink_(sink) {}
@@ -45,7 +45,8 @@ class EventWriter {
   bool alive_ = true;
 };
 
-// What the log line at the end of a request needs; lives as long as the request, its stream included.
+// What the log line at the end of a request needs; lives as long as the request, its stream
+// included.
 struct RequestRecord {
   std::string id;
   std::string method, path;
@@ -57,10 +58,14 @@ struct RequestRecord {
 
 class Exchange {
  public:
-  Exchange(const httplib::Request& request, httplib::Response& response, RequestRecord& record, std::string body,
-           std::map<std::string, std::string> path_params, PeerWatch& watch)
-      : request_(request), response_(response), record_(record), body_(std::move(body)),
-        path_params_(std::move(path_params)), watch_(watch) {}
+  Exchange(const httplib::Request& request, httplib::Response& response, RequestRecord& record,
+           std::string body, std::map<std::string, std::string> path_params, PeerWatch& watch)
+      : request_(request),
+        response_(response),
+        record_(record),
+        body_(std::move(body)),
+        path_params_(std::move(path_params)),
+        watch_(watch) {}
 
   const std::string& id() const { return record_.id; }
   // Who asks, for fair queueing: the key if there is one, else the address.
@@ -81,8 +86,11 @@ class Exchange {
   void reply(int status, std::string body, const std::string& content_type);
   void reply_json(const Json& value, int status = 200);
   void reply_error(const ApiError& error) { reply_json(error.body(), error.status); }
-  void set_header(const std::string& name, const std::string& value) { response_.set_header(name, value); }
-  // Answers 200 with an event stream that `run` writes, on this thread, after the handler has returned.
+  void set_header(const std::string& name, const std::string& value) {
+    response_.set_header(name, value);
+  }
+  // Answers 200 with an event stream that `run` writes, on this thread, after the handler has
+  // returned.
   void stream(std::function<void(EventWriter&)> run);
 
   // Calls `gone` when the client hangs up while the handle lives.

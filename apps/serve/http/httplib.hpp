@@ -1,5 +1,5 @@
-// cpp-httplib, with the settings that the distribution built its library with (they change the layout of its types;
-// the build passes them). One place, so that no unit can differ.
+// cpp-httplib, with the settings that the distribution built its library with (they change the
+// layout of its types; the build passes them). One place, so that no unit can differ.
 #pragma once
 
 #pragma GCC diagnostic push

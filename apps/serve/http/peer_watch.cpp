@@ -31,7 +31,7 @@ PeerWatch::Handle PeerWatch::add(int socket, std::function<void()> gone) {
   const std::uint64_t id = next_++;
   watched_.emplace(id, std::move(gone));
   epoll_event event{};
-  event.events = EPOLLRDHUP | EPOLLONESHOT;   // EPOLLHUP and EPOLLERR always come too
+  event.events = EPOLLRDHUP | EPOLLONESHOT;  // EPOLLHUP and EPOLLERR always come too
   event.data.u64 = id;
   epoll_ctl(epoll_, EPOLL_CTL_ADD, socket, &event);
   return {this, socket, id};
@@ -49,7 +49,9 @@ void PeerWatch::run() {
     const int n = epoll_wait(epoll_, events, 64, -1);
     if (n < 0 && errno != EINTR) return;
     for (int i = 0; i < n; ++i) {
-      const std::uint64_t id = events[i].data.u64;   // a copy: the structure is packed, and its members may not be aligned
+      const std::uint64_t id =
+          events[i]
+              .data.u64;  // a copy: the structure is packed, and its members may not be aligned
       if (id == 0) return;
       const std::lock_guard lock(mutex_);
       const auto found = watched_.find(id);

@@ -1,5 +1,5 @@
-// Tells at once when a client hangs up while its request is being worked on, streaming or not: one thread waits on
-// all those sockets.
+// Tells at once when a client hangs up while its request is being worked on, streaming or not: one
+// thread waits on all those sockets.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ class PeerWatch {
   class Handle {
    public:
     Handle() = default;
-    Handle(PeerWatch* watch, int socket, std::uint64_t id) : watch_(watch), socket_(socket), id_(id) {}
+    Handle(PeerWatch* watch, int socket, std::uint64_t id)
+        : watch_(watch), socket_(socket), id_(id) {}
     Handle(Handle&& other) noexcept { swap(other); }
     Handle& operator=(Handle&& other) noexcept {
       Handle taken(std::move(other));

@@ -38,7 +38,8 @@ bool plain_id(const std::string& id) {
 }
 
 bool is_unknown_method(const std::string& method) {
-  static const std::set<std::string> kKnown = {"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "PRI"};
+  static const std::set<std::string> kKnown = {"GET",     "HEAD",    "POST",  "PUT",   "DELETE",
+                                               "CONNECT", "OPTIONS", "TRACE", "PATCH", "PRI"};
   return !method.empty() && method.size() <= 20 && kKnown.count(method) == 0 &&
          std::all_of(method.begin(), method.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
 }
@@ -59,7 +60,8 @@ std::vector<std::string> split_path(const std::string& path) {
 }
 
 std::string host_of_origin(std::string origin) {
-  if (const auto scheme = origin.find("://"); scheme != std::string::npos) origin.erase(0, scheme + 3);
+  if (const auto scheme = origin.find("://"); scheme != std::string::npos)
+    origin.erase(0, scheme + 3);
   if (origin.starts_with('[')) return origin.substr(0, origin.find(']') + 1);
   return origin.substr(0, origin.find(':'));
 }
@@ -105,13 +107,16 @@ Result<SSL_CTX*> load_tls(const std::string& certificate, const std::string& key
 
 }  // namespace
 
-HttpServer::HttpServer(HttpOptions options) : options_(std::move(options)), wake_(eventfd(0, EFD_CLOEXEC)) {
+HttpServer::HttpServer(HttpOptions options)
+    : options_(std::move(options)), wake_(eventfd(0, EFD_CLOEXEC)) {
   new_task_queue = [this]() -> httplib::TaskQueue* {
     return new WorkerPool(static_cast<std::size_t>(options_.threads), 64);
   };
   // Waiting, time-outs and keep-alive are Connection's.
-  set_pre_routing_handler([this](const auto& request, auto& response) { return before_body(request, response); });
-  const HandlerWithContentReader with_content = [this](const auto& request, auto& response, const auto& reader) {
+  set_pre_routing_handler(
+      [this](const auto& request, auto& response) { return before_body(request, response); });
+  const HandlerWithContentReader with_content = [this](const auto& request, auto& response,
+                                                       const auto& reader) {
     with_body(request, response, reader);
   };
   Post(".*", with_content);
@@ -124,9 +129,10 @@ HttpServer::HttpServer(HttpOptions options) : options_(std::move(options)), wake
   set_logger([](const httplib::Request&, const httplib::Response& response) {
     if (current_record) current_record->status = response.status;
   });
-  set_exception_handler([](const httplib::Request&, httplib::Response& response, std::exception_ptr) {
-    refuse(response, ApiError::internal("unexpected failure"));
-  });
+  set_exception_handler(
+      [](const httplib::Request&, httplib::Response& response, std::exception_ptr) {
+        refuse(response, ApiError::internal("unexpected failure"));
+      });
 }
 
 HttpServer::~HttpServer() {
@@ -134,11 +140,13 @@ HttpServer::~HttpServer() {
   close(wake_);
 }
 
-void HttpServer::route(const std::string& method, const std::string& pattern, Handler handler, Access access) {
+void HttpServer::route(const std::string& method, const std::string& pattern, Handler handler,
+                       Access access) {
   Route added{method, pattern, {}, std::move(handler), access};
   for (std::string& part : split_path(options_.api_prefix + pattern)) {
     const bool parameter = part.size() > 2 && part.front() == '{' && part.back() == '}';
-    added.segments.push_back({parameter ? part.substr(1, part.size() - 2) : std::move(part), parameter});
+    added.segments.push_back(
+        {parameter ? part.substr(1, part.size() - 2) : std::move(part), parameter});
   }
   routes_.push_back(std::move(added));
 }
@@ -163,7 +171,8 @@ Status HttpServer::bind() {
     set_address_family(AF_UNIX);
     unlink(options_.host.c_str());
   }
-  // Not SO_REUSEPORT by default, as the library has it: a second server on the port should be an error.
+  // Not SO_REUSEPORT by default, as the library has it: a second server on the port should be an
+  // error.
   set_socket_options([reuse = options_.reuse_port](socket_t socket) {
     const int on = 1;
     setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -176,8 +185,8 @@ Status HttpServer::bind() {
     port_ = bind_to_port(options_.host, unix_socket ? 80 : options_.port) ? options_.port : -1;
   }
   if (port_ < 0) {
-    return {Code::kIo, "cannot listen on " + options_.host + ":" + std::to_string(options_.port) + ": " +
-                           std::strerror(errno)};
+    return {Code::kIo, "cannot listen on " + options_.host + ":" + std::to_string(options_.port) +
+                           ": " + std::strerror(errno)};
   }
   // The library's backlog of 5 makes a burst of clients wait a second for their retransmitted SYN.
   ::listen(svr_sock_, 1024);
@@ -200,7 +209,8 @@ void HttpServer::drain(std::chrono::seconds patience) {
 void HttpServer::stop_serving() {
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t n = write(wake_, &one, sizeof one);
-  // stop() does nothing to a server that has not begun yet (a model that fails at once gets here that early).
+  // stop() does nothing to a server that has not begun yet (a model that fails at once gets here
+  // that early).
   while (!is_running() && !served_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   stop();
   if (options_.host.ends_with(".sock")) unlink(options_.host.c_str());
@@ -217,17 +227,20 @@ bool HttpServer::process(Self& server, Connection& connection, bool& closed,
     int remote_port = 0, local_port = 0;
     connection.get_remote_ip_and_port(remote, remote_port);
     connection.get_local_ip_and_port(local, local_port);
-    return server.process_request(connection, remote, remote_port, local, local_port, false, closed, setup);
+    return server.process_request(connection, remote, remote_port, local, local_port, false, closed,
+                                  setup);
   }
 }
 
 bool HttpServer::process_and_close_socket(socket_t socket) {
   if (WorkerPool::refusing()) {
     const std::string body = dump_json(ApiError::unavailable("too many open connections").body());
-    const std::string answer = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json; charset=utf-8\r\n"
-                               "Connection: close\r\nRetry-After: 1\r\nContent-Length: " +
-                               std::to_string(body.size()) + "\r\n\r\n" + body;
-    [[maybe_unused]] const ssize_t n = send(socket, answer.data(), answer.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    const std::string answer =
+        "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json; charset=utf-8\r\n"
+        "Connection: close\r\nRetry-After: 1\r\nContent-Length: " +
+        std::to_string(body.size()) + "\r\n\r\n" + body;
+    [[maybe_unused]] const ssize_t n =
+        send(socket, answer.data(), answer.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     ::close(socket);
     return false;
   }
@@ -249,7 +262,10 @@ bool HttpServer::process_and_close_socket(socket_t socket) {
       using namespace std::chrono;
       const double ms = duration<double, std::milli>(steady_clock::now() - record.start).count();
       log::write(log::Level::kInfo, record.id, "request",
-                 {{"method", record.method}, {"path", record.path}, {"status", record.status}, {"ms", ms}});
+                 {{"method", record.method},
+                  {"path", record.path},
+                  {"status", record.status},
+                  {"ms", ms}});
       const std::lock_guard lock(idle_mutex_);
       if (--active_ == 0) idle_.notify_all();
     }
@@ -265,7 +281,8 @@ void HttpServer::begin(httplib::Request& request) {
   record.method = request.method;
   record.path = request.path.substr(0, 200);
   record.client = request.remote_addr;
-  record.accepts_gzip = request.get_header_value("Accept-Encoding").find("gzip") != std::string::npos;
+  record.accepts_gzip =
+      request.get_header_value("Accept-Encoding").find("gzip") != std::string::npos;
   // Compressing events or slicing answers is nothing an API client wants.
   request.headers.erase("Accept-Encoding");
   request.ranges.clear();
@@ -312,21 +329,26 @@ void HttpServer::check_key(const httplib::Request& request, const Found& found) 
   current_record->client = "key:" + std::to_string(std::hash<std::string>{}(key));
 }
 
-// What the HTTP library would misread or swallow without limit is refused here, before it sees the body.
+// What the HTTP library would misread or swallow without limit is refused here, before it sees the
+// body.
 void HttpServer::check_framing(const httplib::Request& request) const {
-  if (request.path.size() > 2048) throw ApiError{414, "invalid_request_error", "the path is too long"};
+  if (request.path.size() > 2048)
+    throw ApiError{414, "invalid_request_error", "the path is too long"};
   const std::string encoding = request.get_header_value("Content-Encoding");
   if (!encoding.empty() && encoding != "identity") {
-    throw ApiError{415, "invalid_request_error", "Content-Encoding '" + encoding + "' is not supported"};
+    throw ApiError{415, "invalid_request_error",
+                   "Content-Encoding '" + encoding + "' is not supported"};
   }
   if (request.is_multipart_form_data()) {
-    throw ApiError{415, "invalid_request_error", "multipart/form-data is not supported here; send JSON"};
+    throw ApiError{415, "invalid_request_error",
+                   "multipart/form-data is not supported here; send JSON"};
   }
   if (const std::string coding = request.get_header_value("Transfer-Encoding");
       !coding.empty() && (coding != "chunked" || request.has_header("Content-Length"))) {
     throw ApiError::invalid("Transfer-Encoding must be 'chunked', without a Content-Length");
   }
-  if (request.get_header_value_count("Content-Length") > 1) throw ApiError::invalid("more than one Content-Length");
+  if (request.get_header_value_count("Content-Length") > 1)
+    throw ApiError::invalid("more than one Content-Length");
   if (const std::string text = request.get_header_value("Content-Length"); !text.empty()) {
     std::size_t length = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
@@ -368,8 +390,8 @@ httplib::Server::HandlerResponse HttpServer::before_body(const httplib::Request&
   response.set_header("X-Request-Id", current_record->id);
   add_cors(request, response);
   const bool body = announces_body(request);
-  const bool reads_body = request.method == "POST" || request.method == "PUT" || request.method == "PATCH" ||
-                          request.method == "DELETE";
+  const bool reads_body = request.method == "POST" || request.method == "PUT" ||
+                          request.method == "PATCH" || request.method == "DELETE";
   try {
     check_framing(request);
     if (request.method == "OPTIONS") {
@@ -381,7 +403,8 @@ httplib::Server::HandlerResponse HttpServer::before_body(const httplib::Request&
     check_key(request, found);
     if (!found.route && found.other_method) {
       response.set_header("Allow", found.allowed);
-      throw ApiError::method_not_allowed("this path takes " + found.allowed + ", not " + request.method);
+      throw ApiError::method_not_allowed("this path takes " + found.allowed + ", not " +
+                                         request.method);
     }
     if (!found.route) throw ApiError::not_found();
     if (draining_) throw ApiError::unavailable("the server is shutting down");
@@ -411,21 +434,25 @@ void HttpServer::with_body(const httplib::Request& request, httplib::Response& r
                                          std::to_string(options_.body_limit) + " bytes"));
   } else if (!complete) {
     no_keep_alive(request);
-    refuse(response, {408, "invalid_request_error", "the body did not arrive in time or is cut off"});
+    refuse(response,
+           {408, "invalid_request_error", "the body did not arrive in time or is cut off"});
   } else {
     dispatch(request, response, std::move(body));
   }
 }
 
-void HttpServer::dispatch(const httplib::Request& request, httplib::Response& response, std::string body) {
+void HttpServer::dispatch(const httplib::Request& request, httplib::Response& response,
+                          std::string body) {
   Found found = find(request.method, request.path);
-  Exchange exchange(request, response, *current_record, std::move(body), std::move(found.params), watch_);
+  Exchange exchange(request, response, *current_record, std::move(body), std::move(found.params),
+                    watch_);
   try {
     if (gate_ && found.route->access.gate) gate_(exchange);
     found.route->handler(exchange);
   } catch (const ApiError& error) {
     refuse(response, error);
-    log::write(log::Level::kDebug, current_record->id, "refused", {{"status", error.status}, {"why", error.message}});
+    log::write(log::Level::kDebug, current_record->id, "refused",
+               {{"status", error.status}, {"why", error.message}});
   } catch (const std::bad_alloc&) {
     refuse(response, ApiError::unavailable("out of memory"));
   } catch (const std::exception& error) {
@@ -440,10 +467,12 @@ void HttpServer::fill_error(const httplib::Request& request, httplib::Response& 
   ApiError error = ApiError::invalid("the request is not well-formed HTTP");
   error.status = response.status;
   // The library refuses a method that it does not know before it looks at the path.
-  if (response.status == 400 && is_unknown_method(request.method) && request.version.starts_with("HTTP/1.")) {
+  if (response.status == 400 && is_unknown_method(request.method) &&
+      request.version.starts_with("HTTP/1.")) {
     const Found found = find(request.method, request.target.substr(0, request.target.find('?')));
     if (found.other_method) response.set_header("Allow", found.allowed);
-    error = found.other_method ? ApiError::method_not_allowed("this path takes " + found.allowed + ", not " + request.method)
+    error = found.other_method ? ApiError::method_not_allowed("this path takes " + found.allowed +
+                                                              ", not " + request.method)
                                : ApiError::not_found();
   }
   if (response.status == 404) error = ApiError::not_found();

@@ -1,5 +1,5 @@
-// The HTTP side of the server: listening, connections, keys, CORS, limits, routing, and errors as JSON. Knows nothing
-// of models.
+// The HTTP side of the server: listening, connections, keys, CORS, limits, routing, and errors as
+// JSON. Knows nothing of models.
 #pragma once
 
 #include <atomic>
@@ -29,15 +29,15 @@ struct CorsOptions {
 };
 
 struct HttpOptions {
-  std::string host = "127.0.0.1";   // a name ending in ".sock" is a Unix socket
-  int port = 8080;                  // 0: any
+  std::string host = "127.0.0.1";  // a name ending in ".sock" is a Unix socket
+  int port = 8080;                 // 0: any
   bool reuse_port = false;
   std::string api_prefix;
   std::vector<std::string> api_keys;
   CorsOptions cors;
-  std::string tls_certificate, tls_key;   // files; both or none
+  std::string tls_certificate, tls_key;  // files; both or none
   Timeouts timeouts;
-  int threads = 512;                      // connections served at a time
+  int threads = 512;  // connections served at a time
   std::size_t body_limit = std::size_t{64} << 20;
 };
 
@@ -55,7 +55,8 @@ class HttpServer final : private httplib::Server {
     bool key = true;
     bool gate = true;
   };
-  void route(const std::string& method, const std::string& pattern, Handler handler, Access access = {true, true});
+  void route(const std::string& method, const std::string& pattern, Handler handler,
+             Access access = {true, true});
   // Methods and patterns, as they were given to route().
   std::vector<std::pair<std::string, std::string>> listed_routes() const;
   void set_gate(Gate gate) { gate_ = std::move(gate); }
@@ -65,14 +66,15 @@ class HttpServer final : private httplib::Server {
   int port() const { return port_; }
   // Serves until stop(). Call after bind().
   void run();
-  // From here new requests are refused (503); returns when those under way have ended, or after `patience`.
+  // From here new requests are refused (503); returns when those under way have ended, or after
+  // `patience`.
   void drain(std::chrono::seconds patience);
   void stop_serving();
   int active() const { return active_; }
 
  private:
   struct Segment {
-    std::string text;     // literal, or the parameter's name
+    std::string text;  // literal, or the parameter's name
     bool parameter = false;
   };
   struct Route {
@@ -83,7 +85,7 @@ class HttpServer final : private httplib::Server {
   };
   struct Found {
     const Route* route = nullptr;
-    bool other_method = false;        // the path exists, with other methods
+    bool other_method = false;  // the path exists, with other methods
     std::string allowed;
     std::map<std::string, std::string> params;
   };
@@ -109,10 +111,10 @@ class HttpServer final : private httplib::Server {
   Gate gate_;
   PeerWatch watch_;
   ssl_ctx_st* tls_ = nullptr;
-  int wake_ = -1;                    // readable from drain() on
+  int wake_ = -1;  // readable from drain() on
   int port_ = 0;
   std::atomic<bool> draining_{false};
-  std::atomic<bool> served_{false};   // run() has returned
+  std::atomic<bool> served_{false};  // run() has returned
   std::atomic<int> active_{0};
   std::mutex idle_mutex_;
   std::condition_variable idle_;

@@ -1,5 +1,6 @@
-// Threads that serve connections: as many as there are connections, up to a bound, and gone again after some idle
-// time. (The HTTP library's own pool has a fixed size: 64 open streams would lock everyone else out.)
+// Threads that serve connections: as many as there are connections, up to a bound, and gone again
+// after some idle time. (The HTTP library's own pool has a fixed size: 64 open streams would lock
+// everyone else out.)
 #pragma once
 
 #include <condition_variable>
@@ -14,8 +15,8 @@ namespace veloce::serve::http {
 
 class WorkerPool final : public httplib::TaskQueue {
  public:
-  // At most `threads` run at a time and `waiting` connections wait for one; the jobs of those beyond run at once on
-  // the accepting thread, with refusing() set.
+  // At most `threads` run at a time and `waiting` connections wait for one; the jobs of those
+  // beyond run at once on the accepting thread, with refusing() set.
   WorkerPool(std::size_t threads, std::size_t waiting) : limit_(threads), waiting_(waiting) {}
   ~WorkerPool() override { shutdown(); }
 

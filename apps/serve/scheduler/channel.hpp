@@ -1,5 +1,5 @@
-// The way back from the engine thread to the thread that answers a request: events in order, and the wish to stop in
-// the other direction.
+// The way back from the engine thread to the thread that answers a request: events in order, and
+// the wish to stop in the other direction.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,8 @@ class Channel {
     changed_.notify_one();
   }
 
-  // Everything that has come, waiting for the first until `deadline`. Empty: nothing came, or cancelled.
+  // Everything that has come, waiting for the first until `deadline`. Empty: nothing came, or
+  // cancelled.
   std::vector<Event> wait(std::chrono::steady_clock::time_point deadline) {
     std::unique_lock lock(mutex_);
     changed_.wait_until(lock, deadline, [this] { return !events_.empty() || cancelled_; });

@@ -10,10 +10,14 @@ namespace veloce::serve {
 
 Generation::Generation(const text::Tokenizer& tokenizer, const GenerationParams& params,
                        sample::Sampler sampler)
-    : tokenizer_(tokenizer), params_(params), chooser_(tokenizer, params, std::move(sampler)), matcher_(params.stops) {}
+    : tokenizer_(tokenizer),
+      params_(params),
+      chooser_(tokenizer, params, std::move(sampler)),
+      matcher_(params.stops) {}
 
 std::string Generation::bytes_of(std::int32_t token) const {
-  const bool visible = std::find(params_.visible.begin(), params_.visible.end(), token) != params_.visible.end();
+  const bool visible =
+      std::find(params_.visible.begin(), params_.visible.end(), token) != params_.visible.end();
   return tokenizer_.piece(token, visible);
 }
 
@@ -33,20 +37,29 @@ void Generation::note_probabilities(std::span<const float> logits, std::int32_t 
   };
   if (params_.after_sampling) {
     noted.chosen = described(token, 1.0f);
-    std::vector<sample::Candidate> candidates(chooser_.candidates().begin(), chooser_.candidates().end());
-    const std::size_t keep = std::min(candidates.size(), static_cast<std::size_t>(params_.probabilities));
-    std::partial_sort(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(keep), candidates.end(),
-                      [](const sample::Candidate& a, const sample::Candidate& b) { return a.p != b.p ? a.p > b.p : a.id < b.id; });
+    std::vector<sample::Candidate> candidates(chooser_.candidates().begin(),
+                                              chooser_.candidates().end());
+    const std::size_t keep =
+        std::min(candidates.size(), static_cast<std::size_t>(params_.probabilities));
+    std::partial_sort(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(keep),
+                      candidates.end(), [](const sample::Candidate& a, const sample::Candidate& b) {
+                        return a.p != b.p ? a.p > b.p : a.id < b.id;
+                      });
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       if (candidates[i].id == token) noted.chosen.value = candidates[i].p;
-      if (i < keep && candidates[i].p > 0) noted.top.push_back(described(candidates[i].id, candidates[i].p));
+      if (i < keep && candidates[i].p > 0)
+        noted.top.push_back(described(candidates[i].id, candidates[i].p));
     }
   } else {
     // A probability of 0 has no logarithm in JSON.
-    const auto finite = [](float value) { return std::max(value, std::numeric_limits<float>::lowest()); };
-    const sample::Logprobs ranked = sample::logprobs(logits, token, static_cast<std::size_t>(params_.probabilities));
+    const auto finite = [](float value) {
+      return std::max(value, std::numeric_limits<float>::lowest());
+    };
+    const sample::Logprobs ranked =
+        sample::logprobs(logits, token, static_cast<std::size_t>(params_.probabilities));
     noted.chosen = described(token, finite(ranked.chosen.logprob));
-    for (const sample::TokenLogprob& top : ranked.top) noted.top.push_back(described(top.id, finite(top.logprob)));
+    for (const sample::TokenLogprob& top : ranked.top)
+      noted.top.push_back(described(top.id, finite(top.logprob)));
   }
   pending_.push_back({std::move(noted), 0, 0});
 }
@@ -69,13 +82,15 @@ Event Generation::take(std::int32_t token, int held, int context, double ms) {
   }
   if (params_.max_tokens >= 0 && count_ >= params_.max_tokens) event.reason = StopReason::kLimit;
   if (params_.indent > 0 && indented_less()) event.reason = StopReason::kLimit;
-  if (params_.time_limit_ms > 0 && line_ended && ms > params_.time_limit_ms) event.reason = StopReason::kLimit;
+  if (params_.time_limit_ms > 0 && line_ended && ms > params_.time_limit_ms)
+    event.reason = StopReason::kLimit;
   if (end) event.reason = StopReason::kEndOfText;
   if (matcher_.matched()) {
     event.reason = StopReason::kStopString;
     event.stop_string = *matcher_.matched();
   }
-  if (event.reason != StopReason::kNone && event.reason != StopReason::kLimit) event.truncated = false;
+  if (event.reason != StopReason::kNone && event.reason != StopReason::kLimit)
+    event.truncated = false;
   if (event.reason != StopReason::kNone) event.text += matcher_.finish();
 
   if (!end) pending_tokens_.push_back({token, begin, begin + piece.size()});
@@ -87,7 +102,8 @@ Event Generation::take(std::int32_t token, int held, int context, double ms) {
   return event;
 }
 
-// Tokens go with their text: out when all of it is out, and never when it lies behind the stop string.
+// Tokens go with their text: out when all of it is out, and never when it lies behind the stop
+// string.
 void Generation::flush_pending(Event& event) {
   const bool over = event.reason != StopReason::kNone;
   const std::size_t size = matcher_.text().size();
@@ -95,13 +111,15 @@ void Generation::flush_pending(Event& event) {
     std::size_t done = 0;
     for (; done < pending.size(); ++done) {
       auto& item = pending[done];
-      const bool out = over ? !matcher_.matched() || item.begin < size : item.end <= matcher_.sent();
+      const bool out =
+          over ? !matcher_.matched() || item.begin < size : item.end <= matcher_.sent();
       if (!out) break;
       emit(item);
     }
     pending.erase(pending.begin(), pending.begin() + static_cast<std::ptrdiff_t>(done));
   };
-  flush(pending_, [&](PendingProbabilities& item) { event.probabilities.push_back(std::move(item.value)); });
+  flush(pending_,
+        [&](PendingProbabilities& item) { event.probabilities.push_back(std::move(item.value)); });
   flush(pending_tokens_, [&](const PendingToken& item) {
     if (params_.return_tokens) event.tokens.push_back(item.id);
   });
@@ -113,7 +131,8 @@ bool Generation::indented_less() {
   const std::string& text = matcher_.text();
   std::size_t at = newline_ + 1;
   while (at < text.size() && (text[at] == ' ' || text[at] == '\t')) ++at;
-  return at < text.size() && text[at] != '\n' && static_cast<int>(at - newline_ - 1) < params_.indent;
+  return at < text.size() && text[at] != '\n' &&
+         static_cast<int>(at - newline_ - 1) < params_.indent;
 }
 
 }  // namespace veloce::serve

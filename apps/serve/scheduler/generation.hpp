@@ -1,5 +1,5 @@
-// One answer being generated: chooses tokens from logits and turns them into the text that may be sent, until a rule
-// says that it is over (specs/server.md 3.4).
+// One answer being generated: chooses tokens from logits and turns them into the text that may be
+// sent, until a rule says that it is over (specs/server.md 3.4).
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,15 @@ namespace veloce::serve {
 class Generation {
  public:
   // Parameters and tokenizer must outlive it. The sampler has seen the prompt.
-  Generation(const text::Tokenizer& tokenizer, const GenerationParams& params, sample::Sampler sampler);
+  Generation(const text::Tokenizer& tokenizer, const GenerationParams& params,
+             sample::Sampler sampler);
 
   // The next token, from the model's logits. An error ends this answer alone.
   Result<std::int32_t> sample(std::span<const float> logits);
 
-  // Takes the sampled token into the text. `held`: tokens in the engine's sequence, this one not included; `ms`: since
-  // the prompt was read. The event's `reason` says whether and why it is over.
+  // Takes the sampled token into the text. `held`: tokens in the engine's sequence, this one not
+  // included; `ms`: since the prompt was read. The event's `reason` says whether and why it is
+  // over.
   Event take(std::int32_t token, int held, int context, double ms);
 
   void end_reasoning() { chooser_.end_reasoning(); }
@@ -37,7 +39,7 @@ class Generation {
  private:
   struct PendingToken {
     std::int32_t id;
-    std::size_t begin, end;                       // of its text
+    std::size_t begin, end;  // of its text
   };
   struct PendingProbabilities {
     TokenProbabilities value;
@@ -53,8 +55,8 @@ class Generation {
   TokenChooser chooser_;
   StopMatcher matcher_;
   int count_ = 0;
-  std::size_t newline_ = std::string::npos;       // place of the last newline in the text
-  std::vector<PendingProbabilities> pending_;     // of tokens whose text is still held back
+  std::size_t newline_ = std::string::npos;    // place of the last newline in the text
+  std::vector<PendingProbabilities> pending_;  // of tokens whose text is still held back
   std::vector<PendingToken> pending_tokens_;
 };
 

@@ -29,7 +29,8 @@ const Status kStopped(Code::kOutOfMemory, "the server is shutting down");
 
 }  // namespace
 
-Scheduler::Scheduler(model::Engine& engine, const text::Tokenizer& tokenizer, SchedulerOptions options)
+Scheduler::Scheduler(model::Engine& engine, const text::Tokenizer& tokenizer,
+                     SchedulerOptions options)
     : engine_(engine), tokenizer_(tokenizer), options_(options) {
   slots_.resize(static_cast<std::size_t>(engine.max_sequences()));
   for (std::size_t i = 0; i < slots_.size(); ++i) slots_[i].id = static_cast<int>(i);
@@ -37,7 +38,9 @@ Scheduler::Scheduler(model::Engine& engine, const text::Tokenizer& tokenizer, Sc
   thread_ = std::thread([this] { loop(); });
 }
 
-Scheduler::~Scheduler() { stop(); }
+Scheduler::~Scheduler() {
+  stop();
+}
 
 void Scheduler::stop() {
   {
@@ -61,12 +64,13 @@ Result<std::shared_ptr<Channel>> Scheduler::submit(std::vector<GenerationRequest
   {
     const std::lock_guard lock(mutex_);
     if (stopping_) return kStopped;
-    const std::size_t idle = static_cast<std::size_t>(
-        std::count_if(slot_infos_.begin(), slot_infos_.end(), [](const SlotInfo& s) { return !s.busy; }));
+    const std::size_t idle = static_cast<std::size_t>(std::count_if(
+        slot_infos_.begin(), slot_infos_.end(), [](const SlotInfo& s) { return !s.busy; }));
     if (line_.size() + choices.size() > static_cast<std::size_t>(options_.queue_limit) + idle) {
       ++metrics_.refused;
       return Status(Code::kOutOfMemory, "the queue is full: " + std::to_string(line_.size()) +
-                                            " requests wait, the limit is " + std::to_string(options_.queue_limit));
+                                            " requests wait, the limit is " +
+                                            std::to_string(options_.queue_limit));
     }
     for (GenerationRequest& request : choices) {
       auto task = std::make_unique<Task>();
@@ -91,15 +95,16 @@ Metrics Scheduler::metrics() const {
   const std::lock_guard lock(mutex_);
   Metrics out = metrics_;
   out.waiting = static_cast<int>(line_.size());
-  out.running = static_cast<int>(
-      std::count_if(slot_infos_.begin(), slot_infos_.end(), [](const SlotInfo& s) { return s.busy; }));
+  out.running = static_cast<int>(std::count_if(slot_infos_.begin(), slot_infos_.end(),
+                                               [](const SlotInfo& s) { return s.busy; }));
   return out;
 }
 
 template <class T>
 Result<T> Scheduler::on_idle_slot(int slot, std::function<Result<T>(Slot&)> act) {
   if (slot < 0 || slot >= slot_count()) {
-    return Status(Code::kInvalidArgument, "there is no slot " + std::to_string(slot) + "; slots are 0 to " +
+    return Status(Code::kInvalidArgument, "there is no slot " + std::to_string(slot) +
+                                              "; slots are 0 to " +
                                               std::to_string(slot_count() - 1));
   }
   Result<T> outcome = kStopped;
@@ -132,8 +137,9 @@ Status Scheduler::restore(int slot, SlotState state, const std::string& owner) {
   const Result<int> done = on_idle_slot<int>(slot, [&](Slot& s) -> Result<int> {
     Status status = engine_.restore(s.id, state.bytes);
     if (status.ok() && engine_.length(s.id) != static_cast<int>(state.tokens.size())) {
-      status = Status(Code::kCorrupt, "the state holds " + std::to_string(engine_.length(s.id)) + " positions for " +
-                                          std::to_string(state.tokens.size()) + " tokens");
+      status = Status(Code::kCorrupt, "the state holds " + std::to_string(engine_.length(s.id)) +
+                                          " positions for " + std::to_string(state.tokens.size()) +
+                                          " tokens");
     }
     s.tokens.clear();
     s.owner = owner;
@@ -176,10 +182,11 @@ void Scheduler::loop() {
     }
     std::unique_lock lock(mutex_);
     if (line_.empty() && commands_.empty()) {
-      changed_.wait(lock, [this] { return stopping_ || kicked_ || !line_.empty() || !commands_.empty(); });
+      changed_.wait(
+          lock, [this] { return stopping_ || kicked_ || !line_.empty() || !commands_.empty(); });
     } else {
-      // What waits cannot start yet (a leader's prompt, a busy slot): nothing runs, so only a cancellation can help,
-      // or a background request growing old.
+      // What waits cannot start yet (a leader's prompt, a busy slot): nothing runs, so only a
+      // cancellation can help, or a background request growing old.
       changed_.wait_for(lock, std::chrono::milliseconds(50));
     }
   }
@@ -209,7 +216,9 @@ void Scheduler::take_commands() {
   std::vector<Command> ready;
   {
     const std::lock_guard lock(mutex_);
-    const auto busy = [this](const Command& c) { return slots_[static_cast<std::size_t>(c.slot)].busy(); };
+    const auto busy = [this](const Command& c) {
+      return slots_[static_cast<std::size_t>(c.slot)].busy();
+    };
     const auto first = std::stable_partition(commands_.begin(), commands_.end(), busy);
     std::move(first, commands_.end(), std::back_inserter(ready));
     commands_.erase(first, commands_.end());
@@ -259,7 +268,8 @@ void Scheduler::admit() {
 }
 
 Slot* Scheduler::choose_slot(const Task& task) {
-  if (task.request.params.slot >= 0) return &slots_[static_cast<std::size_t>(task.request.params.slot % slot_count())];
+  if (task.request.params.slot >= 0)
+    return &slots_[static_cast<std::size_t>(task.request.params.slot % slot_count())];
   Slot *best = nullptr, *oldest = nullptr;
   int best_common = 0;
   for (Slot& slot : slots_) {
@@ -271,7 +281,8 @@ Slot* Scheduler::choose_slot(const Task& task) {
     }
     if (!oldest || slot.last_used < oldest->last_used) oldest = &slot;
   }
-  const double share = static_cast<double>(best_common) / static_cast<double>(std::max<std::size_t>(1, task.request.prompt.size()));
+  const double share = static_cast<double>(best_common) /
+                       static_cast<double>(std::max<std::size_t>(1, task.request.prompt.size()));
   return best && share > options_.slot_similarity ? best : oldest;
 }
 
@@ -283,12 +294,15 @@ void Scheduler::start(Slot& slot, std::unique_ptr<Task> task) {
   Task& t = *slot.task;
   t.started = Clock::now();
   if (t.request.kind == TaskKind::kGenerate) {
-    t.generation = std::make_unique<Generation>(tokenizer_, t.request.params, std::move(*t.request.sampler));
+    t.generation =
+        std::make_unique<Generation>(tokenizer_, t.request.params, std::move(*t.request.sampler));
   }
   t.cached = reuse_prefix(slot, t);
   t.processed = t.cached;
   log::write(log::Level::kDebug, t.request.id, "started",
-             {{"slot", slot.id}, {"prompt", t.request.prompt.size()}, {"cached", t.cached},
+             {{"slot", slot.id},
+              {"prompt", t.request.prompt.size()},
+              {"cached", t.cached},
               {"waited_ms", ms_between(t.arrived, t.started)}});
   Event event;
   event.kind = Event::Kind::kStarted;
@@ -298,8 +312,9 @@ void Scheduler::start(Slot& slot, std::unique_ptr<Task> task) {
   t.channel->push(std::move(event));
 }
 
-// Makes the slot hold the longest prefix of the prompt that it, or any other slot, holds already; returns its length.
-// The last token of the prompt is always read again: its logits are what generation begins with.
+// Makes the slot hold the longest prefix of the prompt that it, or any other slot, holds already;
+// returns its length. The last token of the prompt is always read again: its logits are what
+// generation begins with.
 int Scheduler::reuse_prefix(Slot& slot, const Task& task) {
   const std::vector<std::int32_t>& prompt = task.request.prompt;
   const bool reuse = task.request.params.cache_prompt && task.request.kind == TaskKind::kGenerate;
@@ -307,7 +322,7 @@ int Scheduler::reuse_prefix(Slot& slot, const Task& task) {
   int own = std::min(limit, common_prefix(slot, task.request));
   slot.owner = task.request.owner;
   Slot* donor = nullptr;
-  int best = own + 8;   // a copy is not worth a few tokens
+  int best = own + 8;  // a copy is not worth a few tokens
   for (Slot& other : slots_) {
     const int common = &other == &slot ? 0 : std::min(limit, common_prefix(other, task.request));
     if (common > best) {
@@ -320,7 +335,7 @@ int Scheduler::reuse_prefix(Slot& slot, const Task& task) {
     return best;
   }
   if (own < static_cast<int>(slot.tokens.size()) && !engine_.truncate(slot.id, own).ok()) {
-    own = 0;   // the model's state cannot go back that far
+    own = 0;  // the model's state cannot go back that far
     [[maybe_unused]] const Status cleared = engine_.truncate(slot.id, 0);
   }
   slot.tokens.resize(static_cast<std::size_t>(own));
@@ -328,8 +343,10 @@ int Scheduler::reuse_prefix(Slot& slot, const Task& task) {
 }
 
 int Scheduler::prompt_budget(int decoding) const {
-  const double time = static_cast<double>((decoding > 0 ? options_.shared_step : options_.prompt_step).count());
-  const int affordable = static_cast<int>(std::min(1e6, time / std::max(1e-6, ms_per_prompt_token_)));
+  const double time =
+      static_cast<double>((decoding > 0 ? options_.shared_step : options_.prompt_step).count());
+  const int affordable =
+      static_cast<int>(std::min(1e6, time / std::max(1e-6, ms_per_prompt_token_)));
   return std::max(0, std::min(std::max(affordable, 16), engine_.max_batch() - decoding));
 }
 
@@ -338,7 +355,8 @@ void Scheduler::build_batch() {
   pieces_.clear();
   for (Slot& slot : slots_) {
     if (!slot.busy() || !slot.task->generating) continue;
-    batch_.push_back({slot.task->next, slot.id, static_cast<std::int32_t>(slot.tokens.size()), true});
+    batch_.push_back(
+        {slot.task->next, slot.id, static_cast<std::int32_t>(slot.tokens.size()), true});
     pieces_.push_back({&slot, batch_.size() - 1, batch_.size()});
   }
   add_prompt_pieces(prompt_budget(static_cast<int>(batch_.size())));
@@ -350,8 +368,9 @@ void Scheduler::add_prompt_pieces(int budget) {
   for (Slot& slot : slots_) {
     if (slot.busy() && !slot.task->generating) reading.push_back(&slot);
   }
-  std::sort(reading.begin(), reading.end(),
-            [](const Slot* a, const Slot* b) { return a->task->remaining() < b->task->remaining(); });
+  std::sort(reading.begin(), reading.end(), [](const Slot* a, const Slot* b) {
+    return a->task->remaining() < b->task->remaining();
+  });
   for (std::size_t i = 0; i < reading.size() && budget > 0; ++i) {
     Slot& slot = *reading[i];
     Task& task = *slot.task;
@@ -362,10 +381,12 @@ void Scheduler::add_prompt_pieces(int budget) {
       const int position = task.processed + j;
       const bool last = position + 1 == static_cast<int>(task.request.prompt.size());
       const bool wanted = task.request.kind == TaskKind::kEmbed
-                              ? task.request.pooling == Pooling::kMean || task.request.pooling == Pooling::kNone ||
+                              ? task.request.pooling == Pooling::kMean ||
+                                    task.request.pooling == Pooling::kNone ||
                                     (task.request.pooling == Pooling::kFirst ? position == 0 : last)
                               : last;
-      batch_.push_back({task.request.prompt[static_cast<std::size_t>(position)], slot.id, position, wanted});
+      batch_.push_back(
+          {task.request.prompt[static_cast<std::size_t>(position)], slot.id, position, wanted});
     }
     pieces_.push_back({&slot, begin, batch_.size()});
     budget -= count;
@@ -376,8 +397,9 @@ void Scheduler::step() {
   const Clock::time_point begin = Clock::now();
   const Status status = engine_.step(batch_);
   const double ms = ms_between(begin, Clock::now());
-  const std::size_t decoding = static_cast<std::size_t>(std::count_if(
-      pieces_.begin(), pieces_.end(), [](const Piece& piece) { return piece.slot->task->generating; }));
+  const std::size_t decoding = static_cast<std::size_t>(
+      std::count_if(pieces_.begin(), pieces_.end(),
+                    [](const Piece& piece) { return piece.slot->task->generating; }));
   if (const std::size_t prompt = batch_.size() - decoding; prompt >= 8) {
     ms_per_prompt_token_ += 0.3 * (ms / static_cast<double>(batch_.size()) - ms_per_prompt_token_);
   }
@@ -448,7 +470,8 @@ void Scheduler::begin_generation(Slot& slot) {
   task.generating = true;
   task.group->prompt_done[static_cast<std::size_t>(task.request.index)] = true;
   const std::lock_guard lock(mutex_);
-  metrics_.prompt_tokens += static_cast<std::uint64_t>(static_cast<int>(task.request.prompt.size()) - task.cached);
+  metrics_.prompt_tokens +=
+      static_cast<std::uint64_t>(static_cast<int>(task.request.prompt.size()) - task.cached);
   metrics_.cached_tokens += static_cast<std::uint64_t>(task.cached);
   metrics_.prompt_ms += ms_between(task.started, task.prompt_end);
 }
@@ -557,8 +580,13 @@ void Scheduler::finish(Slot& slot, Event event) {
     metrics_.generation_ms += p.generation_ms;
   }
   log::write(log::Level::kInfo, task.request.id, "finished",
-             {{"slot", slot.id}, {"choice", task.request.index}, {"prompt", p.prompt}, {"cached", p.cached},
-              {"generated", p.generated}, {"prompt_ms", p.prompt_ms}, {"generation_ms", p.generation_ms},
+             {{"slot", slot.id},
+              {"choice", task.request.index},
+              {"prompt", p.prompt},
+              {"cached", p.cached},
+              {"generated", p.generated},
+              {"prompt_ms", p.prompt_ms},
+              {"generation_ms", p.generation_ms},
               {"waited_ms", ms_between(task.arrived, task.started)}});
   task.channel->push(std::move(event));
   release(slot);
@@ -566,7 +594,8 @@ void Scheduler::finish(Slot& slot, Event event) {
 
 void Scheduler::fail(Slot& slot, const Status& status) {
   Task& task = *slot.task;
-  log::write(log::Level::kWarning, task.request.id, "failed", {{"slot", slot.id}, {"why", status.message()}});
+  log::write(log::Level::kWarning, task.request.id, "failed",
+             {{"slot", slot.id}, {"why", status.message()}});
   Event event;
   event.kind = Event::Kind::kFailed;
   event.index = task.request.index;

@@ -1,7 +1,7 @@
-// Shares the engine among requests. One thread owns the engine; each of its steps reads one token for every request
-// that is generating and a bounded piece of the prompts of those that are not yet, so that running streams keep
-// flowing. Slots keep what they have read, and a request starts in, or copies from, the slot that shares most with its
-// prompt.
+// Shares the engine among requests. One thread owns the engine; each of its steps reads one token
+// for every request that is generating and a bounded piece of the prompts of those that are not
+// yet, so that running streams keep flowing. Slots keep what they have read, and a request starts
+// in, or copies from, the slot that shares most with its prompt.
 #pragma once
 
 #include <condition_variable>
@@ -31,8 +31,9 @@ struct Task;
 
 struct SchedulerOptions {
   int queue_limit = 256;
-  bool context_shift = false;     // where the context is full, forget the middle and go on
-  double slot_similarity = 0.1;   // part of the prompt that a slot must share to be preferred to the oldest
+  bool context_shift = false;  // where the context is full, forget the middle and go on
+  double slot_similarity =
+      0.1;  // part of the prompt that a slot must share to be preferred to the oldest
   // How long a step may take because of prompts while others generate, and while none does.
   std::chrono::milliseconds shared_step{60}, prompt_step{400};
 };
@@ -48,8 +49,8 @@ struct SlotInfo {
 struct Metrics {
   std::uint64_t prompt_tokens = 0, cached_tokens = 0, generated_tokens = 0;
   double prompt_ms = 0, generation_ms = 0;
-  std::uint64_t steps = 0, busy_slots = 0;   // busy_slots: summed over the steps
-  int most_tokens = 0;                       // in one sequence
+  std::uint64_t steps = 0, busy_slots = 0;  // busy_slots: summed over the steps
+  int most_tokens = 0;                      // in one sequence
   int running = 0, waiting = 0;
   std::uint64_t finished = 0, cancelled = 0, failed = 0, refused = 0;
 };
@@ -67,8 +68,9 @@ class Scheduler {
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
-  // Hands the choices of one request over; their events come through the channel, each choice's last being kFinished
-  // or kFailed. Refused as a whole (kOutOfMemory) when the queue is full or the scheduler has stopped.
+  // Hands the choices of one request over; their events come through the channel, each choice's
+  // last being kFinished or kFailed. Refused as a whole (kOutOfMemory) when the queue is full or
+  // the scheduler has stopped.
   Result<std::shared_ptr<Channel>> submit(std::vector<GenerationRequest> choices);
 
   std::vector<SlotInfo> slots() const;
@@ -79,7 +81,7 @@ class Scheduler {
   // Wait for the slot to be idle, then act. What belongs to another owner is not saved.
   Result<SlotState> save(int slot, const std::string& owner);
   Status restore(int slot, SlotState state, const std::string& owner);
-  Result<int> erase(int slot);   // tokens forgotten
+  Result<int> erase(int slot);  // tokens forgotten
 
   // Ends everything that runs or waits with an error, and the thread.
   void stop();
@@ -87,7 +89,7 @@ class Scheduler {
  private:
   struct Command {
     int slot;
-    std::packaged_task<void(Slot*)> run;   // null: the scheduler has stopped
+    std::packaged_task<void(Slot*)> run;  // null: the scheduler has stopped
   };
 
   void loop();
@@ -125,7 +127,7 @@ class Scheduler {
   std::vector<model::Token> batch_;
   struct Piece {
     Slot* slot;
-    std::size_t begin, end;      // in batch_
+    std::size_t begin, end;  // in batch_
   };
   std::vector<Piece> pieces_;
   std::uint64_t uses_ = 0;

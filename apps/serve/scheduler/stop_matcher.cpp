@@ -7,7 +7,8 @@
 namespace veloce::serve {
 namespace {
 
-std::size_t advance(const std::string& pattern, const std::vector<std::size_t>& fallback, std::size_t state, char c) {
+std::size_t advance(const std::string& pattern, const std::vector<std::size_t>& fallback,
+                    std::size_t state, char c) {
   while (state > 0 && (state == pattern.size() || pattern[state] != c)) state = fallback[state - 1];
   return pattern[state] == c ? state + 1 : 0;
 }
@@ -52,7 +53,9 @@ std::string StopMatcher::feed(std::string_view piece) {
   return send_up_to(std::min(whole, text_.size() - held));
 }
 
-std::string StopMatcher::finish() { return send_up_to(text_.size()); }
+std::string StopMatcher::finish() {
+  return send_up_to(text_.size());
+}
 
 std::string StopMatcher::send_up_to(std::size_t end) {
   if (end <= sent_) return {};

@@ -1,5 +1,5 @@
-// Cuts generated text at the first stop string, however the text is cut into pieces, and never lets out a piece that
-// ends inside a UTF-8 sequence or in what may yet become a stop string.
+// Cuts generated text at the first stop string, however the text is cut into pieces, and never lets
+// out a piece that ends inside a UTF-8 sequence or in what may yet become a stop string.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,8 @@ class StopMatcher {
   std::size_t sent() const { return sent_; }
 
  private:
-  // Knuth-Morris-Pratt: `state` is the length of the longest prefix of the stop string that ends the text.
+  // Knuth-Morris-Pratt: `state` is the length of the longest prefix of the stop string that ends
+  // the text.
   struct Pattern {
     std::string text;
     std::vector<std::size_t> fallback;

@@ -15,8 +15,12 @@ class TokenChooser::Filter final : public sample::TokenFilter {
   text::GrammarState& state_;
 };
 
-TokenChooser::TokenChooser(const text::Tokenizer& tokenizer, const GenerationParams& params, sample::Sampler sampler)
-    : tokenizer_(tokenizer), params_(params), sampler_(std::move(sampler)), budget_(params.reasoning) {
+TokenChooser::TokenChooser(const text::Tokenizer& tokenizer, const GenerationParams& params,
+                           sample::Sampler sampler)
+    : tokenizer_(tokenizer),
+      params_(params),
+      sampler_(std::move(sampler)),
+      budget_(params.reasoning) {
   if (!params.grammar.masks) return;
   grammar_.emplace(params.grammar.masks);
   waiting_for_trigger_ = params.grammar.lazy;

@@ -19,7 +19,8 @@ namespace veloce::serve {
 class TokenChooser {
  public:
   // The sampler has seen the prompt.
-  TokenChooser(const text::Tokenizer& tokenizer, const GenerationParams& params, sample::Sampler sampler);
+  TokenChooser(const text::Tokenizer& tokenizer, const GenerationParams& params,
+               sample::Sampler sampler);
 
   // Draws a token. Errors: no token may come, or a grammar beyond its limits.
   Result<std::int32_t> choose(std::span<const float> logits);
@@ -34,7 +35,9 @@ class TokenChooser {
 
  private:
   class Filter;
-  bool grammar_active() const { return grammar_.has_value() && !waiting_for_trigger_ && !budget_.inside(); }
+  bool grammar_active() const {
+    return grammar_.has_value() && !waiting_for_trigger_ && !budget_.inside();
+  }
   void look_for_trigger(std::string_view text);
   void resume_grammar(std::string_view text);
 
@@ -46,7 +49,7 @@ class TokenChooser {
   Status
       grammar_lost_;  // the model wrote on in the token that ended its thinking, what it must not
   bool waiting_for_trigger_ = false;
-  std::size_t search_from_ = 0;    // where a lazy grammar looks for its trigger: behind the thinking
+  std::size_t search_from_ = 0;  // where a lazy grammar looks for its trigger: behind the thinking
 };
 
 }  // namespace veloce::serve

@@ -14,7 +14,9 @@ constexpr std::chrono::seconds kBackgroundPatience{30};
 WaitingLine::WaitingLine() = default;
 WaitingLine::~WaitingLine() = default;
 
-void WaitingLine::add(std::unique_ptr<Task> task) { tasks_.push_back(std::move(task)); }
+void WaitingLine::add(std::unique_ptr<Task> task) {
+  tasks_.push_back(std::move(task));
+}
 
 std::unique_ptr<Task> WaitingLine::take(const std::map<std::string, int>& running,
                                         const std::function<bool(const Task&)>& may_start,
@@ -27,7 +29,8 @@ std::unique_ptr<Task> WaitingLine::take(const std::map<std::string, int>& runnin
     const bool background =
         task.request.priority == Priority::kBackground && now - task.arrived < kBackgroundPatience;
     const auto client = running.find(task.request.client);
-    const std::tuple<int, int> rank{background ? 1 : 0, client == running.end() ? 0 : client->second};
+    const std::tuple<int, int> rank{background ? 1 : 0,
+                                    client == running.end() ? 0 : client->second};
     if (best == tasks_.end() || rank < best_rank) {
       best = it;
       best_rank = rank;

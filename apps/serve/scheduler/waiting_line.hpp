@@ -1,6 +1,6 @@
-// The requests that wait for a slot, and who is next: interactive before background, then the client with the fewest
-// requests running, then the one that waited longest. A background request that has waited long enough counts as
-// interactive.
+// The requests that wait for a slot, and who is next: interactive before background, then the
+// client with the fewest requests running, then the one that waited longest. A background request
+// that has waited long enough counts as interactive.
 #pragma once
 
 #include <chrono>
@@ -33,7 +33,7 @@ class WaitingLine {
                  const std::function<void(std::unique_ptr<Task>)>& sink);
 
  private:
-  std::list<std::unique_ptr<Task>> tasks_;   // in order of arrival
+  std::list<std::unique_ptr<Task>> tasks_;  // in order of arrival
 };
 
 }  // namespace veloce::serve

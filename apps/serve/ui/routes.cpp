@@ -7,10 +7,12 @@
 namespace veloce::serve {
 namespace {
 
-// Model output is hostile: nothing but our own scripts and styles runs, nothing is fetched from elsewhere, and only the
-// sanitiser may turn text into HTML. data: and blob: images are the user's own attachments.
+// Model output is hostile: nothing but our own scripts and styles runs, nothing is fetched from
+// elsewhere, and only the sanitiser may turn text into HTML. data: and blob: images are the user's
+// own attachments.
 constexpr char kPolicy[] =
-    "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+    "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+    "connect-src 'self'; "
     "object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'; trusted-types dompurify";
 
@@ -38,20 +40,23 @@ void serve(http::Exchange& exchange, const Asset& asset) {
   }
   const bool packed = !asset.gzip.empty() && exchange.accepts_gzip();
   if (packed) exchange.set_header("Content-Encoding", "gzip");
-  exchange.reply(200, std::string(packed ? asset.gzip : asset.bytes), std::string(asset.content_type));
+  exchange.reply(200, std::string(packed ? asset.gzip : asset.bytes),
+                 std::string(asset.content_type));
 }
 
 }  // namespace
 
 const Asset* find_asset(std::string_view path) {
   const std::span<const Asset> all = assets();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const Asset& asset) { return asset.path == path; });
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Asset& asset) { return asset.path == path; });
   return found == all.end() ? nullptr : &*found;
 }
 
 void add_ui_routes(http::HttpServer& server) {
   for (const Asset& asset : assets()) {
-    server.route("GET", std::string(asset.path), [&asset](http::Exchange& exchange) { serve(exchange, asset); },
+    server.route("GET", std::string(asset.path),
+                 [&asset](http::Exchange& exchange) { serve(exchange, asset); },
                  {.key = false, .gate = false});
   }
 }

@@ -1,5 +1,6 @@
-// A dimension is a type: static (no storage, folds into the code) or dynamic (a number carried along). Which ones are
-// static is chosen call by call, where it sets registers or unrolling or where a measurement shows a gain.
+// A dimension is a type: static (no storage, folds into the code) or dynamic (a number carried
+// along). Which ones are static is chosen call by call, where it sets registers or unrolling or
+// where a measurement shows a gain.
 #pragma once
 
 #include "veloce/config.hpp"

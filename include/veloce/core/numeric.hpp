@@ -1,6 +1,6 @@
-// Storage number types and their exact conversions: IEEE binary16, bfloat16, and the small scale formats of the
-// block-quantized types. Source: specs/quants.md section 2. All are plain bit operations, so a constant expression, a
-// CPU and a GPU give the same bits.
+// Storage number types and their exact conversions: IEEE binary16, bfloat16, and the small scale
+// formats of the block-quantized types. Source: specs/quants.md section 2. All are plain bit
+// operations, so a constant expression, a CPU and a GPU give the same bits.
 #pragma once
 
 #include <bit>
@@ -16,13 +16,15 @@ VELOCE_HD constexpr float half_to_float(std::uint16_t h) {
   const std::uint32_t exponent = (h >> 10) & 0x1Fu;
   const std::uint32_t mantissa = h & 0x3FFu;
   if (exponent == 0x1F) return std::bit_cast<float>(sign | 0x7F800000u | (mantissa << 13));
-  if (exponent != 0) return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
+  if (exponent != 0)
+    return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
   // Zero and subnormals: mantissa * 2^-24, exact in binary32.
   const float magnitude = float(mantissa) * 5.9604644775390625e-8f;
   return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(magnitude));
 }
 
-// binary32 to binary16 bits, round to nearest even; overflow gives infinity, NaN gives 0x7E00 with the sign.
+// binary32 to binary16 bits, round to nearest even; overflow gives infinity, NaN gives 0x7E00 with
+// the sign.
 VELOCE_HD constexpr std::uint16_t float_to_half(float f) {
   const std::uint32_t u = std::bit_cast<std::uint32_t>(f);
   const std::uint16_t sign = std::uint16_t((u >> 16) & 0x8000u);
@@ -30,7 +32,7 @@ VELOCE_HD constexpr std::uint16_t float_to_half(float f) {
   if (a > 0x7F800000u) return std::uint16_t(sign | 0x7E00u);
   if (a >= 0x477FF000u) return std::uint16_t(sign | 0x7C00u);  // 65520 and above round to infinity
   if (a < 0x38800000u) {                                       // below 2^-14: subnormal or zero
-    if (a < 0x33000000u) return sign;                          // below 2^-25 (2^-25 itself ties to even zero)
+    if (a < 0x33000000u) return sign;  // below 2^-25 (2^-25 itself ties to even zero)
     const std::uint32_t shift = 126 - (a >> 23);
     const std::uint32_t m = (a & 0x7FFFFFu) | 0x800000u;
     const std::uint32_t q = m >> shift, rest = m & ((1u << shift) - 1), tie = 1u << (shift - 1);

@@ -1,8 +1,8 @@
 // Errors without exceptions: every fallible function of the library returns Status or Result<T>.
 //
-// Three kinds of error are kept apart. Template misuse is a concept or a static_assert. A wrong call (shape, null,
-// range) and the outside world (file, memory, device) are both a Status whose message names the thing, the field and
-// the value, so that an app can print it as it is.
+// Three kinds of error are kept apart. Template misuse is a concept or a static_assert. A wrong
+// call (shape, null, range) and the outside world (file, memory, device) are both a Status whose
+// message names the thing, the field and the value, so that an app can print it as it is.
 #pragma once
 
 #include <cassert>
@@ -44,8 +44,8 @@ class [[nodiscard]] Status {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}               // NOLINT(google-explicit-constructor)
-  Result(Status status) : status_(std::move(status)) {        // NOLINT(google-explicit-constructor)
+  Result(T value) : value_(std::move(value)) {}         // NOLINT(google-explicit-constructor)
+  Result(Status status) : status_(std::move(status)) {  // NOLINT(google-explicit-constructor)
     assert(!status_.ok() && "a Result without a value needs an error");
   }
 

@@ -1,7 +1,9 @@
-// Switches: every optimisation has a name by which it can be turned off, to compare it with what it replaced or to look
-// for a fault (`--without NAME[,NAME]` in any app, or the environment variable VELOCE_WITHOUT).
+// Switches: every optimisation has a name by which it can be turned off, to compare it with what it
+// replaced or to look for a fault (`--without NAME[,NAME]` in any app, or the environment variable
+// VELOCE_WITHOUT).
 //
-// An optimisation declares its switch once, at namespace scope, and asks it where the choice is made:
+// An optimisation declares its switch once, at namespace scope, and asks it where the choice is
+// made:
 //
 //   inline Switch avx512_switch("avx512", "AVX-512 kernels with VNNI and VBMI");
 //   if (avx512_switch.on()) ...
@@ -34,8 +36,8 @@ class Switch {
 
   // All switches linked into this program, by name.
   static std::vector<const Switch*> all();
-  // Turns off the switches in a comma-separated list. An unknown name is refused (kInvalidArgument, naming it and
-  // those there are) and then none is turned off.
+  // Turns off the switches in a comma-separated list. An unknown name is refused (kInvalidArgument,
+  // naming it and those there are) and then none is turned off.
   static Status turn_off(std::string_view names);
   // The same check for VELOCE_WITHOUT, whose known names are already off. For apps, at their start.
   static Status check_environment();
@@ -62,7 +64,8 @@ class Switch {
   Switch* next_ = nullptr;
 };
 
-inline Switch::Switch(const char* name, const char* help) : name_(name), help_(help), next_(first()) {
+inline Switch::Switch(const char* name, const char* help)
+    : name_(name), help_(help), next_(first()) {
   first() = this;
   for (const std::string_view off : split(environment()))
     if (off == name_) on_ = false;
@@ -84,19 +87,22 @@ inline std::vector<std::string_view> Switch::split(std::string_view names) {
 inline std::vector<const Switch*> Switch::all() {
   std::vector<const Switch*> list;
   for (const Switch* s = first(); s; s = s->next_) list.push_back(s);
-  std::sort(list.begin(), list.end(), [](const Switch* a, const Switch* b) { return a->name_ < b->name_; });
+  std::sort(list.begin(), list.end(),
+            [](const Switch* a, const Switch* b) { return a->name_ < b->name_; });
   return list;
 }
 
-inline Result<std::vector<Switch*>> Switch::find_all(std::string_view names, std::string_view source) {
+inline Result<std::vector<Switch*>> Switch::find_all(std::string_view names,
+                                                     std::string_view source) {
   std::vector<Switch*> found;
   for (const std::string_view name : split(names)) {
     Switch* s = find(name);
     if (!s) {
       std::string known;
       for (const Switch* k : all()) known.append(" ").append(k->name_);
-      return Status(Code::kInvalidArgument, std::string(source) + ": no optimization is named '" + std::string(name) +
-                                                "'; there are" + (known.empty() ? " none" : known));
+      return Status(Code::kInvalidArgument, std::string(source) + ": no optimization is named '" +
+                                                std::string(name) + "'; there are" +
+                                                (known.empty() ? " none" : known));
     }
     found.push_back(s);
   }
@@ -110,6 +116,8 @@ inline Status Switch::turn_off(std::string_view names) {
   return {};
 }
 
-inline Status Switch::check_environment() { return find_all(environment(), "VELOCE_WITHOUT").status(); }
+inline Status Switch::check_environment() {
+  return find_all(environment(), "VELOCE_WITHOUT").status();
+}
 
 }  // namespace veloce

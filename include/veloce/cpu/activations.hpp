@@ -1,6 +1,7 @@
 // From float rows to the tiles that the matmul reads: RMS norm, rounding to 8 bits, scattering.
 //
-// A column is prepared by one worker from its own row alone, so that it does not depend on its neighbours.
+// A column is prepared by one worker from its own row alone, so that it does not depend on its
+// neighbours.
 #pragma once
 
 #include "veloce/cpu/matmul_types.hpp"
@@ -9,8 +10,8 @@
 
 namespace veloce::cpu::VELOCE_ISA_NS {
 
-// 1 / sqrt(mean(x^2) + epsilon). Squares are summed in sixteen running sums (lane i takes elements i, i + 16, ...),
-// then across by sum_lanes; k need not be a multiple of 16.
+// 1 / sqrt(mean(x^2) + epsilon). Squares are summed in sixteen running sums (lane i takes elements
+// i, i + 16, ...), then across by sum_lanes; k need not be a multiple of 16.
 inline float inverse_rms(const float* x, int k, float epsilon) {
   F32 sum = zero_f32();
   int i = 0;
@@ -43,7 +44,8 @@ inline void quantize_column(const float* x, const ActivationsQ8& a, int c) {
   for (std::size_t b = 0; b < k / 32; ++b, x += 32) {
     const F32 lo = load(x), hi = load(x + 16);
     alignas(64) std::int32_t bits[16];
-    store_i32(bits, and_i32(max_i32(and_i32(float_bits(lo), set1_i32(0x7FFFFFFF)), and_i32(float_bits(hi), set1_i32(0x7FFFFFFF))),
+    store_i32(bits, and_i32(max_i32(and_i32(float_bits(lo), set1_i32(0x7FFFFFFF)),
+                                    and_i32(float_bits(hi), set1_i32(0x7FFFFFFF))),
                             set1_i32(0x7FFFFFFF)));
     std::int32_t magnitude = 0;
     for (int i = 0; i < 16; ++i) magnitude = bits[i] > magnitude ? bits[i] : magnitude;

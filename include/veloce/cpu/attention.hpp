@@ -1,13 +1,14 @@
 // Causal attention with grouped heads on the CPU.
 //
-// Reduction order of an output element, fixed and the same for every batch: positions are taken in chunks of kChunk.
-// In a chunk: score = scale * (sum over the head's dimensions in order); m = largest score; p = exp(score - m);
-// l = sum of p in sixteen lanes (position mod 16), then sum_lanes; o = sum of p * value in order of position. Chunks are
-// merged in order: m' = max, o' = o exp(m - m') + o_c exp(m_c - m'), l likewise; the result is o / l. A position that a
-// query may not see has p = 0 exactly, so looking at a whole tile changes nothing.
+// Reduction order of an output element, fixed and the same for every batch: positions are taken in
+// chunks of kChunk. In a chunk: score = scale * (sum over the head's dimensions in order); m =
+// largest score; p = exp(score - m); l = sum of p in sixteen lanes (position mod 16), then
+// sum_lanes; o = sum of p * value in order of position. Chunks are merged in order: m' = max, o' =
+// o exp(m - m') + o_c exp(m_c - m'), l likewise; the result is o / l. A position that a query may
+// not see has p = 0 exactly, so looking at a whole tile changes nothing.
 //
-// Work items are (sequence, key head, block of queries). A few long sequences are split by chunk as well, and the parts
-// are merged in a second phase, in the same order.
+// Work items are (sequence, key head, block of queries). A few long sequences are split by chunk as
+// well, and the parts are merged in a second phase, in the same order.
 #pragma once
 
 #include "veloce/cpu/activations.hpp"
@@ -16,15 +17,16 @@
 
 namespace veloce::cpu::VELOCE_ISA_NS {
 
-inline constexpr int kAttentionRows = 8;   // (query, head) pairs that share a pass over keys and values
+inline constexpr int kAttentionRows =
+    8;  // (query, head) pairs that share a pass over keys and values
 
 inline void rotate(float* x, const float* cos_sin, int rotated, bool neox) {
   const int half = rotated / 2;
   for (int i = 0; i < half; ++i) {
     const int a = neox ? i : 2 * i, b = neox ? i + half : 2 * i + 1;
     const float c = cos_sin[2 * i], s = cos_sin[2 * i + 1], x0 = x[a], x1 = x[b];
-    // The fused form is spelled out: GCC 12.2 fuses x0 * c -+ x1 * s by itself where it vectorises pairs, even with
-    // contraction off (GCC bug 107647), and the levels would differ.
+    // The fused form is spelled out: GCC 12.2 fuses x0 * c -+ x1 * s by itself where it vectorises
+    // pairs, even with contraction off (GCC bug 107647), and the levels would differ.
     x[a] = __builtin_fmaf(x0, c, -(x1 * s));
     x[b] = __builtin_fmaf(x0, s, x1 * c);
   }
@@ -37,8 +39,8 @@ VELOCE_INLINE KvView layer_view(const Attention& a, const Span& span) {
   return kv;
 }
 
-// Norm and rotation of one column's query heads that belong to key head h, and of the key itself, which goes to the
-// cache with its value.
+// Norm and rotation of one column's query heads that belong to key head h, and of the key itself,
+// which goes to the cache with its value.
 inline void prepare_head(const Attention& a, const Span& span, int column, int h) {
   const int group = a.heads / a.kv_heads, dim = a.dim;
   const float* rope = a.rope + std::size_t(column) * std::size_t(a.rotated);
@@ -53,12 +55,14 @@ inline void prepare_head(const Attention& a, const Span& span, int column, int h
   const int position = span.position + (column - span.first);
   const KvView kv = layer_view(a, span);
   store_key(kv, h, position, k, dim);
-  store_value(kv, h, position, a.v + std::size_t(column) * a.v_stride + std::size_t(h) * std::size_t(dim), dim);
+  store_value(kv, h, position,
+              a.v + std::size_t(column) * a.v_stride + std::size_t(h) * std::size_t(dim), dim);
 }
 
 // Scores of R rows against T key tiles from `tile` on. q: [dim][R].
 template <int R, int T, class K>
-VELOCE_INLINE void score_tiles(const float* q, const K& keys, int tile, float scale, float* scores) {
+VELOCE_INLINE void score_tiles(const float* q, const K& keys, int tile, float scale,
+                               float* scores) {
   F32 acc[R][T];
   for (int r = 0; r < R; ++r)
     for (int t = 0; t < T; ++t) acc[r][t] = zero_f32();
@@ -66,12 +70,12 @@ VELOCE_INLINE void score_tiles(const float* q, const K& keys, int tile, float sc
     F32 k[T];
     for (int t = 0; t < T; ++t) k[t] = keys.at(tile + t, d);
     VELOCE_UNROLL(8)
-    for (int r = 0; r < R; ++r)
-      VELOCE_UNROLL(8)
-      for (int t = 0; t < T; ++t) acc[r][t] = fma(k[t], set1(q[d * R + r]), acc[r][t]);
+    for (int r = 0; r < R; ++r) VELOCE_UNROLL(8)
+    for (int t = 0; t < T; ++t) acc[r][t] = fma(k[t], set1(q[d * R + r]), acc[r][t]);
   }
   for (int r = 0; r < R; ++r)
-    for (int t = 0; t < T; ++t) store(scores + r * kChunk + 16 * (tile + t), mul(acc[r][t], set1(scale)));
+    for (int t = 0; t < T; ++t)
+      store(scores + r * kChunk + 16 * (tile + t), mul(acc[r][t], set1(scale)));
 }
 
 template <int R, KvType Type>
@@ -140,9 +144,10 @@ inline void merge_chunk(const Running& into, const Running& chunk, int row, int 
     store(o + d, add(mul(load(o + d), set1(a)), mul(load(c + d), set1(b))));
 }
 
-// p = exp(score - largest) and l for R rows; what a row may not see gets p = 0. visible[r]: positions of the chunk that
-// row r may see (>= 1).
-inline void normalise_rows(int rows, const int* visible, int tiles, float* scores, float* m, float* l) {
+// p = exp(score - largest) and l for R rows; what a row may not see gets p = 0. visible[r]:
+// positions of the chunk that row r may see (>= 1).
+inline void normalise_rows(int rows, const int* visible, int tiles, float* scores, float* m,
+                           float* l) {
   for (int r = 0; r < rows; ++r) {
     float* s = scores + r * kChunk;
     for (int i = visible[r]; i < 16 * tiles; ++i) s[i] = -__builtin_inff();
@@ -165,13 +170,13 @@ using ScoreRows = void (*)(const float*, const Keys<Type>&, int, float, float*);
 template <KvType Type>
 using WeighRows = void (*)(const float*, const Values<Type>&, int, float*);
 template <KvType Type>
-inline constexpr ScoreRows<Type> kScoreRows[kAttentionRows] = {score_rows<1, Type>, score_rows<2, Type>, score_rows<3, Type>,
-                                                               score_rows<4, Type>, score_rows<5, Type>, score_rows<6, Type>,
-                                                               score_rows<7, Type>, score_rows<8, Type>};
+inline constexpr ScoreRows<Type> kScoreRows[kAttentionRows] = {
+    score_rows<1, Type>, score_rows<2, Type>, score_rows<3, Type>, score_rows<4, Type>,
+    score_rows<5, Type>, score_rows<6, Type>, score_rows<7, Type>, score_rows<8, Type>};
 template <KvType Type>
-inline constexpr WeighRows<Type> kWeighRows[kAttentionRows] = {weigh_rows<1, Type>, weigh_rows<2, Type>, weigh_rows<3, Type>,
-                                                               weigh_rows<4, Type>, weigh_rows<5, Type>, weigh_rows<6, Type>,
-                                                               weigh_rows<7, Type>, weigh_rows<8, Type>};
+inline constexpr WeighRows<Type> kWeighRows[kAttentionRows] = {
+    weigh_rows<1, Type>, weigh_rows<2, Type>, weigh_rows<3, Type>, weigh_rows<4, Type>,
+    weigh_rows<5, Type>, weigh_rows<6, Type>, weigh_rows<7, Type>, weigh_rows<8, Type>};
 
 // A worker's buffers.
 struct AttentionScratch {
@@ -201,8 +206,10 @@ struct RowPass {
   int rows[kAttentionRows], visible[kAttentionRows];
 };
 
-// The next up to kAttentionRows rows from `row` on that see something of the chunk at `begin`; moves `row` past them.
-inline RowPass next_pass(const Attention& a, const Span& span, const RowBlock& b, int begin, int& row) {
+// The next up to kAttentionRows rows from `row` on that see something of the chunk at `begin`;
+// moves `row` past them.
+inline RowPass next_pass(const Attention& a, const Span& span, const RowBlock& b, int begin,
+                         int& row) {
   const int group = a.heads / a.kv_heads;
   RowPass pass;
   for (; pass.count < kAttentionRows && row < b.count * group; ++row) {
@@ -214,12 +221,13 @@ inline RowPass next_pass(const Attention& a, const Span& span, const RowBlock& b
   return pass;
 }
 
-// One chunk of positions for all rows of a block; results go to `into`, row by row, merged with what is there from the
-// chunks before, or (merge false) on their own.
-inline void attend_chunk(const Attention& a, const Span& span, const RowBlock& b, int chunk, AttentionScratch& s,
-                         const Running& into, bool merge) {
+// One chunk of positions for all rows of a block; results go to `into`, row by row, merged with
+// what is there from the chunks before, or (merge false) on their own.
+inline void attend_chunk(const Attention& a, const Span& span, const RowBlock& b, int chunk,
+                         AttentionScratch& s, const Running& into, bool merge) {
   const int group = a.heads / a.kv_heads, dim = a.dim, begin = chunk * kChunk;
-  const int last = span.position + (b.column - span.first) + b.count;  // positions the last column sees
+  const int last =
+      span.position + (b.column - span.first) + b.count;  // positions the last column sees
   const int length = last - begin < kChunk ? last - begin : kChunk;
   const KvView kv = layer_view(a, span);
   const std::byte* k = keys_from(kv, b.head, begin, dim);
@@ -227,7 +235,9 @@ inline void attend_chunk(const Attention& a, const Span& span, const RowBlock& b
   KvType k_type = kv.k_type, v_type = kv.v_type;
   if (b.count * group > kAttentionRows) {  // several passes: convert once
     if (k_type != KvType::kF32) {
-      with_kv_type(k_type, [&]<KvType T>() { copy_keys(Keys<T>{k, dim}, (length + 15) / 16, s.keys); });
+      with_kv_type(k_type, [&]<KvType T>() {
+        copy_keys(Keys<T>{k, dim}, (length + 15) / 16, s.keys);
+      });
       k = reinterpret_cast<const std::byte*>(s.keys);
       k_type = KvType::kF32;
     }
@@ -250,12 +260,17 @@ inline void attend_chunk(const Attention& a, const Span& span, const RowBlock& b
     }
     const int tiles = (most + 15) / 16;
     float m[kAttentionRows], l[kAttentionRows];
-    with_kv_type(k_type, [&]<KvType T>() { kScoreRows<T>[n - 1](s.q, Keys<T>{k, dim}, tiles, a.scale, s.scores); });
+    with_kv_type(k_type, [&]<KvType T>() {
+      kScoreRows<T>[n - 1](s.q, Keys<T>{k, dim}, tiles, a.scale, s.scores);
+    });
     normalise_rows(n, pass.visible, tiles, s.scores, m, l);
-    with_kv_type(v_type, [&]<KvType T>() { kWeighRows<T>[n - 1](s.scores, Values<T>{v, dim}, most, s.o); });
+    with_kv_type(v_type, [&]<KvType T>() {
+      kWeighRows<T>[n - 1](s.scores, Values<T>{v, dim}, most, s.o);
+    });
     for (int i = 0; i < n; ++i) {
       const int r = pass.rows[i];
-      merge_chunk({into.m + r, into.l + r, into.o + r * dim}, {m + i, l + i, s.o + i * dim}, 0, dim, !merge || chunk == 0);
+      merge_chunk({into.m + r, into.l + r, into.o + r * dim}, {m + i, l + i, s.o + i * dim}, 0, dim,
+                  !merge || chunk == 0);
     }
   }
 }
@@ -288,7 +303,9 @@ inline Item find_item(const Attention& a, int index) {
   // The late blocks of a prompt are the long ones: hand them out first.
   const int blocks = (span->count + columns - 1) / columns, at = blocks - 1 - index / a.kv_heads;
   const int first = at * columns;
-  return {span, {span->first + first, span->count - first < columns ? span->count - first : columns, index % a.kv_heads}};
+  return {span,
+          {span->first + first, span->count - first < columns ? span->count - first : columns,
+           index % a.kv_heads}};
 }
 
 inline int chunks_seen(const Item& item) {
@@ -300,12 +317,15 @@ inline void finish_block(const Attention& a, const RowBlock& b, const Running& r
   const int group = a.heads / a.kv_heads;
   for (int row = 0; row < b.count * group; ++row) {
     const int column = b.column + row / group, head = b.head * group + row % group;
-    float* out = a.out + (std::size_t(column) * std::size_t(a.heads) + std::size_t(head)) * std::size_t(a.dim);
-    for (int d = 0; d < a.dim; d += 16) store(out + d, div(load(r.o + row * a.dim + d), set1(r.l[row])));
+    float* out = a.out + (std::size_t(column) * std::size_t(a.heads) + std::size_t(head)) *
+                             std::size_t(a.dim);
+    for (int d = 0; d < a.dim; d += 16)
+      store(out + d, div(load(r.o + row * a.dim + d), set1(r.l[row])));
   }
 }
 
-// Phase one of the split form: every (item, chunk) on its own into the partials; phase two merges in order of chunks.
+// Phase one of the split form: every (item, chunk) on its own into the partials; phase two merges
+// in order of chunks.
 inline void attend_split(Worker& worker, const Attention& a, AttentionScratch& s, int items) {
   const int rows = block_columns(a) * (a.heads / a.kv_heads);
   const auto partial = [&](int part) {
@@ -331,8 +351,10 @@ inline void attend_split(Worker& worker, const Attention& a, AttentionScratch& s
       const Item item = find_item(a, i);
       const int group = a.heads / a.kv_heads;
       for (int row = 0; row < item.block.count * group; ++row) {
-        const int sees = item.span->position + (item.block.column - item.span->first) + row / group + 1;
-        for (int c = 0; c * kChunk < sees; ++c) merge_chunk(s.total, partial(part + c), row, a.dim, c == 0);
+        const int sees =
+            item.span->position + (item.block.column - item.span->first) + row / group + 1;
+        for (int c = 0; c * kChunk < sees; ++c)
+          merge_chunk(s.total, partial(part + c), row, a.dim, c == 0);
       }
       finish_block(a, item.block, s.total);
     }
@@ -345,9 +367,12 @@ inline void attention(Worker& worker, const Attention& a) {
   bool one_each = true;
   int parts = 0;
   for (int i = 0; i < a.span_count; ++i) one_each &= a.spans[i].count == 1;
-  for (int i = 0; i < items && items < 2 * worker.count(); ++i) parts += chunks_seen(find_item(a, i));
-  const std::size_t part_floats = std::size_t(block_columns(a) * (a.heads / a.kv_heads)) * (std::size_t(dim) + 2);
-  const bool split = worker.count() > 1 && parts > items && std::size_t(parts) * part_floats <= a.partials_size;
+  for (int i = 0; i < items && items < 2 * worker.count(); ++i)
+    parts += chunks_seen(find_item(a, i));
+  const std::size_t part_floats =
+      std::size_t(block_columns(a) * (a.heads / a.kv_heads)) * (std::size_t(dim) + 2);
+  const bool split =
+      worker.count() > 1 && parts > items && std::size_t(parts) * part_floats <= a.partials_size;
   if (!one_each || split) {
     auto share = worker.share(a.columns);
     for (int begin, end; share.next(begin, end);)
@@ -363,9 +388,11 @@ inline void attention(Worker& worker, const Attention& a) {
   for (int begin, end; share.next(begin, end);)
     for (int i = begin; i < end; ++i) {
       const Item item = find_item(a, i);
-      // A lone token's key is seen by nobody else, so its head is prepared by whoever attends with it.
+      // A lone token's key is seen by nobody else, so its head is prepared by whoever attends with
+      // it.
       if (one_each) prepare_head(a, *item.span, item.block.column, item.block.head);
-      for (int c = 0; c < chunks_seen(item); ++c) attend_chunk(a, *item.span, item.block, c, s, s.total, true);
+      for (int c = 0; c < chunks_seen(item); ++c)
+        attend_chunk(a, *item.span, item.block, c, s, s.total, true);
       finish_block(a, item.block, s.total);
     }
 }

@@ -1,6 +1,6 @@
-// The small CPU ops of ops/: norm, rotation, softmax, gate, sums and products, top-k, embedding; at the level this unit
-// is compiled for. Single-threaded: they are a step's small change. The engine's fused forms are in cpu/attention.hpp
-// and cpu/matmul.hpp.
+// The small CPU ops of ops/: norm, rotation, softmax, gate, sums and products, top-k, embedding; at
+// the level this unit is compiled for. Single-threaded: they are a step's small change. The
+// engine's fused forms are in cpu/attention.hpp and cpu/matmul.hpp.
 #pragma once
 
 #include <algorithm>

@@ -11,8 +11,9 @@
 
 namespace veloce::cpu::VELOCE_ISA_NS {
 
-inline void prepare_columns(const float* x, std::size_t stride, const float* weight, float epsilon, int begin, int end,
-                            const ActivationsQ8* q8, const ActivationsF32* f32, float* row_scratch) {
+inline void prepare_columns(const float* x, std::size_t stride, const float* weight, float epsilon,
+                            int begin, int end, const ActivationsQ8* q8, const ActivationsF32* f32,
+                            float* row_scratch) {
   const int k = q8 ? q8->k : f32->k;
   for (int c = begin; c < end; ++c) {
     const float* row = x + std::size_t(c) * stride;
@@ -32,26 +33,27 @@ inline void add_rows(float* y, const float* x, std::size_t n) {
 inline const Kernels& kernel_table() {
   static constexpr Kernels kTable = {
 #if defined(VELOCE_ISA_AVX512)
-      Isa::kAvx512,
+    Isa::kAvx512,
 #elif defined(VELOCE_ISA_AVX2)
-      Isa::kAvx2,
+    Isa::kAvx2,
 #else
-      Isa::kPortable,
+    Isa::kPortable,
 #endif
-      matmul,
-      attention,
-      prepare_columns,
-      rms_norm_row,
-      [](std::uint32_t type) {
-        const FormatKernels* f = find_kernels(type);
-        return f && f->unpack;
-      },
-      add_rows,
-      probe_int8_dots,
-      kProbeInt8Operations,
-      probe_float_fmas,
-      kProbeFloatOperations,
-      probe_read};
+    matmul,
+    attention,
+    prepare_columns,
+    rms_norm_row,
+    [](std::uint32_t type) {
+      const FormatKernels* f = find_kernels(type);
+      return f && f->unpack;
+    },
+    add_rows,
+    probe_int8_dots,
+    kProbeInt8Operations,
+    probe_float_fmas,
+    kProbeFloatOperations,
+    probe_read
+  };
   return kTable;
 }
 

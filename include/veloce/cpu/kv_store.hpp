@@ -1,4 +1,5 @@
-// Writing keys and values into the cache and reading chunks of it back as floats (layout: cpu/kv_types.hpp).
+// Writing keys and values into the cache and reading chunks of it back as floats (layout:
+// cpu/kv_types.hpp).
 #pragma once
 
 #include "veloce/core/numeric.hpp"
@@ -7,8 +8,8 @@
 
 namespace veloce::cpu::VELOCE_ISA_NS {
 
-// Q8_0 of 32 floats: d = amax / 127 rounded to binary16 for storage, codes with the unrounded 1 / d, halves away from zero,
-// as the format's own quantizer does it.
+// Q8_0 of 32 floats: d = amax / 127 rounded to binary16 for storage, codes with the unrounded 1 /
+// d, halves away from zero, as the format's own quantizer does it.
 inline std::uint16_t quantize_q8_0(const float* x, std::int8_t* q) {
   float amax = 0;
   for (int i = 0; i < 32; ++i) {
@@ -25,16 +26,20 @@ inline std::uint16_t quantize_q8_0(const float* x, std::int8_t* q) {
 
 inline void store_key(const KvView& kv, int head, int position, const float* x, int dim) {
   const std::size_t lane = std::size_t(position % kKeyTile);
-  std::byte* tile = kv.k + std::size_t(head) * kv.k_head + std::size_t(position / kKeyTile) * kKeyTile * kv_bytes(kv.k_type, dim);
+  std::byte* tile = kv.k + std::size_t(head) * kv.k_head +
+                    std::size_t(position / kKeyTile) * kKeyTile * kv_bytes(kv.k_type, dim);
   switch (kv.k_type) {
     case KvType::kF32:
-      for (int d = 0; d < dim; ++d) reinterpret_cast<float*>(tile)[std::size_t(d) * 16 + lane] = x[d];
+      for (int d = 0; d < dim; ++d)
+        reinterpret_cast<float*>(tile)[std::size_t(d) * 16 + lane] = x[d];
       break;
     case KvType::kF16:
-      for (int d = 0; d < dim; ++d) reinterpret_cast<std::uint16_t*>(tile)[std::size_t(d) * 16 + lane] = float_to_half(x[d]);
+      for (int d = 0; d < dim; ++d)
+        reinterpret_cast<std::uint16_t*>(tile)[std::size_t(d) * 16 + lane] = float_to_half(x[d]);
       break;
     case KvType::kBF16:
-      for (int d = 0; d < dim; ++d) reinterpret_cast<std::uint16_t*>(tile)[std::size_t(d) * 16 + lane] = float_to_bf16(x[d]);
+      for (int d = 0; d < dim; ++d)
+        reinterpret_cast<std::uint16_t*>(tile)[std::size_t(d) * 16 + lane] = float_to_bf16(x[d]);
       break;
     case KvType::kQ8_0: {
       auto* codes = reinterpret_cast<std::int8_t*>(tile);
@@ -50,9 +55,12 @@ inline void store_key(const KvView& kv, int head, int position, const float* x, 
 }
 
 inline void store_value(const KvView& kv, int head, int position, const float* x, int dim) {
-  std::byte* row = kv.v + std::size_t(head) * kv.v_head + std::size_t(position) * kv_bytes(kv.v_type, dim);
+  std::byte* row =
+      kv.v + std::size_t(head) * kv.v_head + std::size_t(position) * kv_bytes(kv.v_type, dim);
   switch (kv.v_type) {
-    case KvType::kF32: std::memcpy(row, x, std::size_t(dim) * 4); break;
+    case KvType::kF32:
+      std::memcpy(row, x, std::size_t(dim) * 4);
+      break;
     case KvType::kF16:
       for (int d = 0; d < dim; ++d) reinterpret_cast<std::uint16_t*>(row)[d] = float_to_half(x[d]);
       break;
@@ -68,8 +76,9 @@ inline void store_value(const KvView& kv, int head, int position, const float* x
   }
 }
 
-// Keys of one head from a tile on, and values from a position on, read sixteen numbers at a time as floats: from the
-// cache (Keys<type>, Values<type>) or from a copy of it in floats, which has the layout of an F32 cache.
+// Keys of one head from a tile on, and values from a position on, read sixteen numbers at a time as
+// floats: from the cache (Keys<type>, Values<type>) or from a copy of it in floats, which has the
+// layout of an F32 cache.
 template <KvType Type>
 struct Keys {
   const std::byte* base;
@@ -77,11 +86,15 @@ struct Keys {
   // Dimension d of the sixteen positions of a tile.
   VELOCE_INLINE F32 at(int tile, int d) const {
     const std::byte* p = base + std::size_t(tile) * kKeyTile * kv_bytes(Type, dim);
-    if constexpr (Type == KvType::kF32) return load(reinterpret_cast<const float*>(p) + std::size_t(d) * 16);
-    else if constexpr (Type == KvType::kF16) return from_half(reinterpret_cast<const std::uint16_t*>(p) + std::size_t(d) * 16);
-    else if constexpr (Type == KvType::kBF16) return from_bf16(reinterpret_cast<const std::uint16_t*>(p) + std::size_t(d) * 16);
+    if constexpr (Type == KvType::kF32)
+      return load(reinterpret_cast<const float*>(p) + std::size_t(d) * 16);
+    else if constexpr (Type == KvType::kF16)
+      return from_half(reinterpret_cast<const std::uint16_t*>(p) + std::size_t(d) * 16);
+    else if constexpr (Type == KvType::kBF16)
+      return from_bf16(reinterpret_cast<const std::uint16_t*>(p) + std::size_t(d) * 16);
     else
-      return mul(from_half(reinterpret_cast<const std::uint16_t*>(p + std::size_t(dim) * 16) + std::size_t(d / 32) * 16),
+      return mul(from_half(reinterpret_cast<const std::uint16_t*>(p + std::size_t(dim) * 16) +
+                           std::size_t(d / 32) * 16),
                  to_float(load_i8_i32(p + std::size_t(d) * 16)));
   }
 };
@@ -93,16 +106,21 @@ struct Values {
   // Dimensions d .. d + 15 of a position.
   VELOCE_INLINE F32 at(int position, int d) const {
     const std::byte* p = base + std::size_t(position) * kv_bytes(Type, dim);
-    if constexpr (Type == KvType::kF32) return load(reinterpret_cast<const float*>(p) + d);
-    else if constexpr (Type == KvType::kF16) return from_half(reinterpret_cast<const std::uint16_t*>(p) + d);
-    else if constexpr (Type == KvType::kBF16) return from_bf16(reinterpret_cast<const std::uint16_t*>(p) + d);
+    if constexpr (Type == KvType::kF32)
+      return load(reinterpret_cast<const float*>(p) + d);
+    else if constexpr (Type == KvType::kF16)
+      return from_half(reinterpret_cast<const std::uint16_t*>(p) + d);
+    else if constexpr (Type == KvType::kBF16)
+      return from_bf16(reinterpret_cast<const std::uint16_t*>(p) + d);
     else
-      return mul(set1(half_to_float(reinterpret_cast<const std::uint16_t*>(p + dim)[d / 32])), to_float(load_i8_i32(p + d)));
+      return mul(set1(half_to_float(reinterpret_cast<const std::uint16_t*>(p + dim)[d / 32])),
+                 to_float(load_i8_i32(p + d)));
   }
 };
 
 VELOCE_INLINE const std::byte* keys_from(const KvView& kv, int head, int position, int dim) {
-  return kv.k + std::size_t(head) * kv.k_head + std::size_t(position / kKeyTile) * kKeyTile * kv_bytes(kv.k_type, dim);
+  return kv.k + std::size_t(head) * kv.k_head +
+         std::size_t(position / kKeyTile) * kKeyTile * kv_bytes(kv.k_type, dim);
 }
 VELOCE_INLINE const std::byte* values_from(const KvView& kv, int head, int position, int dim) {
   return kv.v + std::size_t(head) * kv.v_head + std::size_t(position) * kv_bytes(kv.v_type, dim);
@@ -124,10 +142,14 @@ void copy_values(const Values<Type>& values, int count, float* out) {
 template <class Fn>
 VELOCE_INLINE auto with_kv_type(KvType type, Fn fn) {
   switch (type) {
-    case KvType::kF32: return fn.template operator()<KvType::kF32>();
-    case KvType::kF16: return fn.template operator()<KvType::kF16>();
-    case KvType::kBF16: return fn.template operator()<KvType::kBF16>();
-    default: return fn.template operator()<KvType::kQ8_0>();
+    case KvType::kF32:
+      return fn.template operator()<KvType::kF32>();
+    case KvType::kF16:
+      return fn.template operator()<KvType::kF16>();
+    case KvType::kBF16:
+      return fn.template operator()<KvType::kBF16>();
+    default:
+      return fn.template operator()<KvType::kQ8_0>();
   }
 }
 

@@ -1,8 +1,10 @@
-// The CPU matmul: all workers share the row groups of a matrix; within a group every column is finished by one worker.
+// The CPU matmul: all workers share the row groups of a matrix; within a group every column is
+// finished by one worker.
 //
-// Up to kDirectColumns columns the packed weights are unpacked in registers and used at once (decode: the weights'
-// bytes are the floor). With more, a worker unpacks a group into a panel in its own cache once and runs all tiles of
-// columns over it (prompts: the byte dots are the floor), so that a slow format costs no more than a fast one there.
+// Up to kDirectColumns columns the packed weights are unpacked in registers and used at once
+// (decode: the weights' bytes are the floor). With more, a worker unpacks a group into a panel in
+// its own cache once and runs all tiles of columns over it (prompts: the byte dots are the floor),
+// so that a slow format costs no more than a fast one there.
 #pragma once
 
 #include <type_traits>
@@ -21,9 +23,12 @@ using FloatTile = void (*)(const std::byte* w, int k, const float* x, float* acc
 template <veloce::BlockFormat F>
 VELOCE_INLINE F32 float_row(const std::byte* p, int i) {
   const std::byte* row = p + std::size_t(i) * 16 * F::kBytes;
-  if constexpr (std::is_same_v<F, veloce::F32>) return load(reinterpret_cast<const float*>(row));
-  else if constexpr (std::is_same_v<F, veloce::F16>) return from_half(reinterpret_cast<const std::uint16_t*>(row));
-  else return from_bf16(reinterpret_cast<const std::uint16_t*>(row));
+  if constexpr (std::is_same_v<F, veloce::F32>)
+    return load(reinterpret_cast<const float*>(row));
+  else if constexpr (std::is_same_v<F, veloce::F16>)
+    return from_half(reinterpret_cast<const std::uint16_t*>(row));
+  else
+    return from_bf16(reinterpret_cast<const std::uint16_t*>(row));
 }
 
 template <veloce::BlockFormat F, int W>
@@ -50,14 +55,19 @@ constexpr FormatKernels kernels_of() {
     return {F::kGgufType,
             {direct_tile<F, 1>, direct_tile<F, 2>, direct_tile<F, 3>, direct_tile<F, 4>},
             unpack_panel<F>,
-            {panel_tile<T, 1>, panel_tile<T, 2>, panel_tile<T, 3>, panel_tile<T, 4>, panel_tile<T, 5>,
-             panel_tile<T, 6>, panel_tile<T, 7>, panel_tile<T, 8>},
+            {panel_tile<T, 1>, panel_tile<T, 2>, panel_tile<T, 3>, panel_tile<T, 4>,
+             panel_tile<T, 5>, panel_tile<T, 6>, panel_tile<T, 7>, panel_tile<T, 8>},
             expand_group<F>,
             {}};
   } else {
-    return {F::kGgufType, {}, nullptr, {}, nullptr,
-            {float_format_tile<F, 1>, float_format_tile<F, 2>, float_format_tile<F, 3>, float_format_tile<F, 4>,
-             float_format_tile<F, 5>, float_format_tile<F, 6>, float_format_tile<F, 7>, float_format_tile<F, 8>}};
+    return {F::kGgufType,
+            {},
+            nullptr,
+            {},
+            nullptr,
+            {float_format_tile<F, 1>, float_format_tile<F, 2>, float_format_tile<F, 3>,
+             float_format_tile<F, 4>, float_format_tile<F, 5>, float_format_tile<F, 6>,
+             float_format_tile<F, 7>, float_format_tile<F, 8>}};
   }
 }
 
@@ -69,11 +79,15 @@ const FormatKernels* find_kernels(veloce::FormatList<Fs...>, std::uint32_t type)
   return nullptr;
 }
 
-inline const FormatKernels* find_kernels(std::uint32_t type) { return find_kernels(veloce::AllFormats{}, type); }
+inline const FormatKernels* find_kernels(std::uint32_t type) {
+  return find_kernels(veloce::AllFormats{}, type);
+}
 
-// The products of one group with all columns, handed tile by tile to emit(first column, width, acc[width][16]).
+// The products of one group with all columns, handed tile by tile to emit(first column, width,
+// acc[width][16]).
 template <class Emit>
-VELOCE_INLINE void group_products(const FormatKernels& f, const std::byte* group, const Matmul& op, float* acc, Emit emit) {
+VELOCE_INLINE void group_products(const FormatKernels& f, const std::byte* group, const Matmul& op,
+                                  float* acc, Emit emit) {
   const int k = op.weights->k;
   if (op.q8 && f.unpack) {
     const int n = op.q8->n;
@@ -111,14 +125,17 @@ inline void matmul(Worker& worker, const Matmul& op) {
   const FormatKernels* second = op.second ? find_kernels(op.second->type) : nullptr;
   const int n = op.q8 && first.unpack ? op.q8->n : op.f32->n;
   // The accumulators of a group (all columns of the gate for SwiGLU) lie behind the panel.
-  float* acc = reinterpret_cast<float*>(op.scratch + matmul_scratch_bytes(std::size_t(w.k), std::size_t(n)) -
-                                        std::size_t(n) * 64 - 1024);
+  float* acc =
+      reinterpret_cast<float*>(op.scratch + matmul_scratch_bytes(std::size_t(w.k), std::size_t(n)) -
+                               std::size_t(n) * 64 - 1024);
   alignas(64) float up[kTileColumns * 16];
   auto share = worker.share(w.groups());
   for (int begin, end; share.next(begin, end);)
     for (int g = begin; g < end; ++g) {
       const int row = 16 * g, rows = w.rows - row < 16 ? w.rows - row : 16;
-      const auto with_bias = [row](F32 y, const float* bias) { return bias ? add(y, load(bias + row)) : y; };
+      const auto with_bias = [row](F32 y, const float* bias) {
+        return bias ? add(y, load(bias + row)) : y;
+      };
       const auto finish = [&](int c, const float* y, auto combine) {
         float* out = op.out + std::size_t(c) * op.stride + row;
         if (rows == 16) {
@@ -142,15 +159,18 @@ inline void matmul(Worker& worker, const Matmul& op) {
                          for (int i = 0; i < width; ++i) {
                            const float* gates = acc + 16 * std::size_t(c + i);
                            finish(c + i, y + 16 * i, [&](F32 v, const float*) {
-                           return mul(silu(with_bias(load(gates), op.bias)), with_bias(v, op.second_bias));
-                         });
+                             return mul(silu(with_bias(load(gates), op.bias)),
+                                        with_bias(v, op.second_bias));
+                           });
                          }
                        });
       } else {
         group_products(first, group, op, up, [&](int c, int width, const float* y) {
           for (int i = 0; i < width; ++i) {
             if (op.finish == Finish::kAdd)
-              finish(c + i, y + 16 * i, [&](F32 v, const float* old) { return add(load(old), with_bias(v, op.bias)); });
+              finish(c + i, y + 16 * i, [&](F32 v, const float* old) {
+                return add(load(old), with_bias(v, op.bias));
+              });
             else
               finish(c + i, y + 16 * i, [&](F32 v, const float*) { return with_bias(v, op.bias); });
           }

@@ -1,4 +1,5 @@
-// The operands of the CPU matmul, independent of the instruction set: packed weights and tiled activations.
+// The operands of the CPU matmul, independent of the instruction set: packed weights and tiled
+// activations.
 #pragma once
 
 #include <cstddef>
@@ -6,23 +7,25 @@
 
 namespace veloce::cpu {
 
-// A weight matrix of `rows` x `k` in the layout of cpu/pack/layout.hpp. A view: the weights' owner frees the memory.
+// A weight matrix of `rows` x `k` in the layout of cpu/pack/layout.hpp. A view: the weights' owner
+// frees the memory.
 struct PackedMatrix {
-  std::uint32_t type = 0;         // GGUF type id
+  std::uint32_t type = 0;  // GGUF type id
   int rows = 0, k = 0;
-  std::size_t group_bytes = 0;    // one group of 16 rows
+  std::size_t group_bytes = 0;  // one group of 16 rows
   const std::byte* data = nullptr;
 
   int groups() const { return (rows + 15) / 16; }
   std::size_t bytes() const { return group_bytes * std::size_t(groups()); }
 };
 
-// Columns of activations are kept in tiles of up to 8 side by side, so that a kernel reads one stream. Tile t starts at
-// column 8t; its width is 8 but for the last one. All arrays: [row of the quantity][column of the tile].
+// Columns of activations are kept in tiles of up to 8 side by side, so that a kernel reads one
+// stream. Tile t starts at column 8t; its width is 8 but for the last one. All arrays: [row of the
+// quantity][column of the tile].
 inline constexpr int kTileColumns = 8;
 
-// 8-bit activations (formats/activation_q8.hpp): q is [k/4][w][4], scale [k/32][w]. Sums of the codes of 16 and of 32
-// values, as integers and multiplied with the scale.
+// 8-bit activations (formats/activation_q8.hpp): q is [k/4][w][4], scale [k/32][w]. Sums of the
+// codes of 16 and of 32 values, as integers and multiplied with the scale.
 struct ActivationsQ8 {
   int k = 0, n = 0;
   std::int8_t* q = nullptr;
@@ -33,7 +36,9 @@ struct ActivationsQ8 {
   float* scaled_sum32 = nullptr;
 
   // Bytes of storage for k values (a multiple of 32) in n columns, and the arrays placed in it.
-  static std::size_t bytes(std::size_t k, std::size_t n) { return n * (k + k / 32 * 12 + k / 16 * 8); }
+  static std::size_t bytes(std::size_t k, std::size_t n) {
+    return n * (k + k / 32 * 12 + k / 16 * 8);
+  }
   static ActivationsQ8 place(std::byte* memory, int k, int n) {
     ActivationsQ8 a;
     a.k = k;
@@ -62,25 +67,27 @@ enum class Finish {
   kSwiGlu,  // out[c * stride + r] = silu(y) * y2, y2 of the second matrix
 };
 
-// y = W x for all columns. Exactly one kind of activations is set. Columns of `out` are `stride` floats apart.
-// With Finish::kSwiGlu `second` has the shape of `weights`.
+// y = W x for all columns. Exactly one kind of activations is set. Columns of `out` are `stride`
+// floats apart. With Finish::kSwiGlu `second` has the shape of `weights`.
 struct Matmul {
   const PackedMatrix* weights = nullptr;
   const PackedMatrix* second = nullptr;
   const ActivationsQ8* q8 = nullptr;
   const ActivationsF32* f32 = nullptr;
   Finish finish = Finish::kStore;
-  const float* bias = nullptr;         // rows floats (padded to 16), added to y before it is finished; may be null
+  const float* bias =
+      nullptr;  // rows floats (padded to 16), added to y before it is finished; may be null
   const float* second_bias = nullptr;  // the same for `second`
   float* out = nullptr;
   std::size_t stride = 0;
-  // How far ahead of the unpacking the weights' stream is prefetched, in bytes; 0 leaves it to the hardware. Addresses
-  // past the weights are only hinted at, never read.
+  // How far ahead of the unpacking the weights' stream is prefetched, in bytes; 0 leaves it to the
+  // hardware. Addresses past the weights are only hinted at, never read.
   std::size_t read_ahead = 0;
-  std::byte* scratch = nullptr;   // matmul_scratch_bytes() of this worker's own
+  std::byte* scratch = nullptr;  // matmul_scratch_bytes() of this worker's own
 };
 
-// Scratch of one worker for matrices of up to k values a row and n columns: an unpacked group and its accumulators.
+// Scratch of one worker for matrices of up to k values a row and n columns: an unpacked group and
+// its accumulators.
 inline std::size_t matmul_scratch_bytes(std::size_t k, std::size_t n) {
   const std::size_t padded = (k + 255) / 256 * 256;
   const std::size_t int_panel = padded * 16 + padded / 16 * 128, float_panel = padded * 64;

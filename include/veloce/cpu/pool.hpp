@@ -1,9 +1,11 @@
-// The thread team of the CPU backend: one function run by all workers at once, with barriers between its phases.
+// The thread team of the CPU backend: one function run by all workers at once, with barriers
+// between its phases.
 //
-// A model step is one run(): every worker walks the same straight program and takes its share of each op, so that an op
-// costs a barrier (well under a microsecond while all spin) and not a task queue. Work inside an op is handed out in
-// chunks from a shared counter, which evens out cores of different speed; who computes a chunk never changes a bit.
-// Between runs workers spin for a short while and then sleep, so an idle engine takes no CPU time.
+// A model step is one run(): every worker walks the same straight program and takes its share of
+// each op, so that an op costs a barrier (well under a microsecond while all spin) and not a task
+// queue. Work inside an op is handed out in chunks from a shared counter, which evens out cores of
+// different speed; who computes a chunk never changes a bit. Between runs workers spin for a short
+// while and then sleep, so an idle engine takes no CPU time.
 #pragma once
 
 #include <atomic>
@@ -33,8 +35,8 @@ class Worker {
   // Waits until all workers of the run are here. What they wrote before is visible after.
   void barrier();
 
-  // Hands out [0, total) in chunks of at least `grain`: next() gives the next chunk for this worker or false. All
-  // workers of a run must make the same sequence of shares.
+  // Hands out [0, total) in chunks of at least `grain`: next() gives the next chunk for this worker
+  // or false. All workers of a run must make the same sequence of shares.
   class Share {
    public:
     bool next(int& begin, int& end) {
@@ -46,7 +48,8 @@ class Worker {
 
    private:
     friend class Worker;
-    Share(std::atomic<int>& counter, int total, int chunk) : counter_(counter), total_(total), chunk_(chunk) {}
+    Share(std::atomic<int>& counter, int total, int chunk)
+        : counter_(counter), total_(total), chunk_(chunk) {}
     std::atomic<int>& counter_;
     int total_, chunk_;
   };
@@ -73,7 +76,8 @@ inline int available_cores() {
 class Pool {
  public:
   // A team of `threads` workers; the caller of run() is worker 0, so threads - 1 are started.
-  explicit Pool(int threads) : count_(threads < 1 ? 1 : threads), counters_(new Counter[kCounters]) {
+  explicit Pool(int threads)
+      : count_(threads < 1 ? 1 : threads), counters_(new Counter[kCounters]) {
     // More workers than cores would only spin in each other's way.
     yield_at_once_ = count_ > available_cores();
     for (int i = 1; i < count_; ++i) threads_.emplace_back([this, i] { serve(i); });
@@ -106,9 +110,10 @@ class Pool {
  private:
   friend class Worker;
   static constexpr int kCounters = 64;
-  // How long a worker spins: between runs, where the next step is near, before it sleeps; at a barrier before it gives
-  // its core away. The latter is short because a late worker has most likely lost its core to another program: measured
-  // with one busy program on two cores, 2,000 spins generate 1.4 times as fast as 20,000, alone no slower.
+  // How long a worker spins: between runs, where the next step is near, before it sleeps; at a
+  // barrier before it gives its core away. The latter is short because a late worker has most
+  // likely lost its core to another program: measured with one busy program on two cores, 2,000
+  // spins generate 1.4 times as fast as 20,000, alone no slower.
   static constexpr int kIdleSpins = 20000;
   static constexpr int kBarrierSpins = 2000;
 
@@ -127,8 +132,10 @@ class Pool {
     for (;;) {
       std::uint32_t now = generation_.load(std::memory_order_acquire);
       for (int spins = 0; now == seen; ++spins) {
-        if (spins < kIdleSpins && !yield_at_once_) relax();
-        else generation_.wait(seen, std::memory_order_acquire);
+        if (spins < kIdleSpins && !yield_at_once_)
+          relax();
+        else
+          generation_.wait(seen, std::memory_order_acquire);
         now = generation_.load(std::memory_order_acquire);
       }
       seen = now;
@@ -147,8 +154,10 @@ class Pool {
       return;
     }
     for (int spins = 0; phase_.load(std::memory_order_acquire) == phase; ++spins) {
-      if (spins < kBarrierSpins && !yield_at_once_) relax();
-      else std::this_thread::yield();  // somebody lost its core: let it have this one
+      if (spins < kBarrierSpins && !yield_at_once_)
+        relax();
+      else
+        std::this_thread::yield();  // somebody lost its core: let it have this one
     }
   }
 
@@ -169,10 +178,11 @@ inline void Worker::barrier() {
 }
 
 inline Worker::Share Worker::share(int total, int grain) {
-  // The counter half a ring ahead was last used at least half a ring of shares ago; barriers lie between, so nobody
-  // still draws from it.
+  // The counter half a ring ahead was last used at least half a ring of shares ago; barriers lie
+  // between, so nobody still draws from it.
   const unsigned slot = shares_++ % Pool::kCounters;
-  pool_.counters_[(slot + Pool::kCounters / 2) % Pool::kCounters].value.store(0, std::memory_order_relaxed);
+  pool_.counters_[(slot + Pool::kCounters / 2) % Pool::kCounters].value.store(
+      0, std::memory_order_relaxed);
   int chunk = total / (count_ * 8);
   if (chunk < grain) chunk = grain;
   if (count_ == 1) chunk = total > 0 ? total : 1;

@@ -1,7 +1,9 @@
-// What the machine gives this level's instructions at best: the ceilings that veloce-bench divides its times by.
+// What the machine gives this level's instructions at best: the ceilings that veloce-bench divides
+// its times by.
 //
-// Each probe is the innermost instruction of a kernel with everything else taken away: independent sums in registers
-// for the arithmetic, one pass of loads for reading. Returned values only keep the compiler from dropping the work.
+// Each probe is the innermost instruction of a kernel with everything else taken away: independent
+// sums in registers for the arithmetic, one pass of loads for reading. Returned values only keep
+// the compiler from dropping the work.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +41,8 @@ inline std::int64_t probe_int8_dots(int rounds) {
   }
   return total;
 }
-inline constexpr std::int64_t kProbeInt8Operations = std::int64_t(2) * kProbeSums * 64;  // of a round
+inline constexpr std::int64_t kProbeInt8Operations =
+    std::int64_t(2) * kProbeSums * 64;  // of a round
 
 // Rounds of fused multiply-adds; kProbeSums * 16 each.
 inline std::int64_t probe_float_fmas(int rounds) {

@@ -1,8 +1,10 @@
-// Sixteen logical lanes, whatever the machine: F32 (16 floats), I32 (16 ints), U8 (64 bytes: 16 lanes of 4).
+// Sixteen logical lanes, whatever the machine: F32 (16 floats), I32 (16 ints), U8 (64 bytes: 16
+// lanes of 4).
 //
-// The CPU kernels are written over these few operations. A lane is one output element, each operation rounds once, and
-// nothing reduces across lanes but the functions named sum_lanes/max_lanes, whose order is fixed; hence every level
-// (portable, AVX2, AVX-512) computes the same bits.
+// The CPU kernels are written over these few operations. A lane is one output element, each
+// operation rounds once, and nothing reduces across lanes but the functions named
+// sum_lanes/max_lanes, whose order is fixed; hence every level (portable, AVX2, AVX-512) computes
+// the same bits.
 #pragma once
 
 #include "veloce/cpu/isa.hpp"
@@ -34,9 +36,10 @@ VELOCE_INLINE float max_lanes(F32 a) {
   return v[0];
 }
 
-// e^x within 1 ulp (tests/ops: 0.84) for x in [-87.3, 88.3], clamped outside: below, exactly 0; above, e^88.3.
-// Range reduction x = n ln 2 + r with ln 2 in two parts, then 1 + r + r^2 q(r), q the polynomial of degree 4 with the
-// least largest relative error for |r| <= 0.3475 (3e-9; the Taylor polynomial of that degree is off by 1.7e-7).
+// e^x within 1 ulp (tests/ops: 0.84) for x in [-87.3, 88.3], clamped outside: below, exactly 0;
+// above, e^88.3. Range reduction x = n ln 2 + r with ln 2 in two parts, then 1 + r + r^2 q(r), q
+// the polynomial of degree 4 with the least largest relative error for |r| <= 0.3475 (3e-9; the
+// Taylor polynomial of that degree is off by 1.7e-7).
 VELOCE_INLINE F32 exp(F32 x) {
   const F32 clamped = min(max(x, set1(-87.3f)), set1(88.3f));
   const I32 n = round_to_int(mul(clamped, set1(1.44269504088896341f)));

@@ -1,4 +1,5 @@
-// The sixteen-lane operations of cpu/simd.hpp on AVX-512 (F, BW, VL, DQ, VNNI, VBMI): one register each.
+// The sixteen-lane operations of cpu/simd.hpp on AVX-512 (F, BW, VL, DQ, VNNI, VBMI): one register
+// each.
 #pragma once
 
 #include <immintrin.h>
@@ -15,19 +16,45 @@ using I32 = __m512i;
 using U8 = __m512i;
 
 // --- floats
-VELOCE_INLINE F32 zero_f32() { return _mm512_setzero_ps(); }
-VELOCE_INLINE F32 set1(float v) { return _mm512_set1_ps(v); }
-VELOCE_INLINE F32 load(const float* p) { return _mm512_loadu_ps(p); }
-VELOCE_INLINE void store(float* p, F32 v) { _mm512_storeu_ps(p, v); }
-VELOCE_INLINE F32 add(F32 a, F32 b) { return _mm512_add_ps(a, b); }
-VELOCE_INLINE F32 sub(F32 a, F32 b) { return _mm512_sub_ps(a, b); }
-VELOCE_INLINE F32 mul(F32 a, F32 b) { return _mm512_mul_ps(a, b); }
-VELOCE_INLINE F32 div(F32 a, F32 b) { return _mm512_div_ps(a, b); }
-VELOCE_INLINE F32 fma(F32 a, F32 b, F32 c) { return _mm512_fmadd_ps(a, b, c); }
-VELOCE_INLINE F32 max(F32 a, F32 b) { return _mm512_max_ps(a, b); }
-VELOCE_INLINE F32 min(F32 a, F32 b) { return _mm512_min_ps(a, b); }
-VELOCE_INLINE F32 abs(F32 a) { return _mm512_abs_ps(a); }
-VELOCE_INLINE F32 neg(F32 a) { return _mm512_xor_ps(a, _mm512_set1_ps(-0.0f)); }
+VELOCE_INLINE F32 zero_f32() {
+  return _mm512_setzero_ps();
+}
+VELOCE_INLINE F32 set1(float v) {
+  return _mm512_set1_ps(v);
+}
+VELOCE_INLINE F32 load(const float* p) {
+  return _mm512_loadu_ps(p);
+}
+VELOCE_INLINE void store(float* p, F32 v) {
+  _mm512_storeu_ps(p, v);
+}
+VELOCE_INLINE F32 add(F32 a, F32 b) {
+  return _mm512_add_ps(a, b);
+}
+VELOCE_INLINE F32 sub(F32 a, F32 b) {
+  return _mm512_sub_ps(a, b);
+}
+VELOCE_INLINE F32 mul(F32 a, F32 b) {
+  return _mm512_mul_ps(a, b);
+}
+VELOCE_INLINE F32 div(F32 a, F32 b) {
+  return _mm512_div_ps(a, b);
+}
+VELOCE_INLINE F32 fma(F32 a, F32 b, F32 c) {
+  return _mm512_fmadd_ps(a, b, c);
+}
+VELOCE_INLINE F32 max(F32 a, F32 b) {
+  return _mm512_max_ps(a, b);
+}
+VELOCE_INLINE F32 min(F32 a, F32 b) {
+  return _mm512_min_ps(a, b);
+}
+VELOCE_INLINE F32 abs(F32 a) {
+  return _mm512_abs_ps(a);
+}
+VELOCE_INLINE F32 neg(F32 a) {
+  return _mm512_xor_ps(a, _mm512_set1_ps(-0.0f));
+}
 VELOCE_INLINE F32 zero_where_less(F32 v, F32 a, F32 b) {
   return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a, b, _CMP_NLT_UQ), v);
 }
@@ -35,36 +62,64 @@ VELOCE_INLINE F32 from_half(const std::uint16_t* p) {
   return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
 }
 VELOCE_INLINE F32 from_bf16(const std::uint16_t* p) {
-  return _mm512_castsi512_ps(
-      _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))), 16));
+  return _mm512_castsi512_ps(_mm512_slli_epi32(
+      _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))), 16));
 }
 
 // --- ints
-VELOCE_INLINE I32 zero_i32() { return _mm512_setzero_si512(); }
-VELOCE_INLINE I32 set1_i32(std::int32_t v) { return _mm512_set1_epi32(v); }
-VELOCE_INLINE I32 add_i32(I32 a, I32 b) { return _mm512_add_epi32(a, b); }
-VELOCE_INLINE I32 sub_i32(I32 a, I32 b) { return _mm512_sub_epi32(a, b); }
-VELOCE_INLINE I32 and_i32(I32 a, I32 b) { return _mm512_and_si512(a, b); }
-VELOCE_INLINE I32 or_i32(I32 a, I32 b) { return _mm512_or_si512(a, b); }
-VELOCE_INLINE I32 max_i32(I32 a, I32 b) { return _mm512_max_epi32(a, b); }
-VELOCE_INLINE void store_i32(void* p, I32 v) { _mm512_storeu_si512(p, v); }
-VELOCE_INLINE I32 float_bits(F32 a) { return _mm512_castps_si512(a); }
+VELOCE_INLINE I32 zero_i32() {
+  return _mm512_setzero_si512();
+}
+VELOCE_INLINE I32 set1_i32(std::int32_t v) {
+  return _mm512_set1_epi32(v);
+}
+VELOCE_INLINE I32 add_i32(I32 a, I32 b) {
+  return _mm512_add_epi32(a, b);
+}
+VELOCE_INLINE I32 sub_i32(I32 a, I32 b) {
+  return _mm512_sub_epi32(a, b);
+}
+VELOCE_INLINE I32 and_i32(I32 a, I32 b) {
+  return _mm512_and_si512(a, b);
+}
+VELOCE_INLINE I32 or_i32(I32 a, I32 b) {
+  return _mm512_or_si512(a, b);
+}
+VELOCE_INLINE I32 max_i32(I32 a, I32 b) {
+  return _mm512_max_epi32(a, b);
+}
+VELOCE_INLINE void store_i32(void* p, I32 v) {
+  _mm512_storeu_si512(p, v);
+}
+VELOCE_INLINE I32 float_bits(F32 a) {
+  return _mm512_castps_si512(a);
+}
 template <int N>
-VELOCE_INLINE I32 shl_i32(I32 a) { return _mm512_slli_epi32(a, N); }
+VELOCE_INLINE I32 shl_i32(I32 a) {
+  return _mm512_slli_epi32(a, N);
+}
 template <int N>
-VELOCE_INLINE I32 shr_i32(I32 a) { return _mm512_srli_epi32(a, N); }
+VELOCE_INLINE I32 shr_i32(I32 a) {
+  return _mm512_srli_epi32(a, N);
+}
 VELOCE_INLINE I32 load_u8_i32(const void* p) {
   return _mm512_cvtepu8_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p)));
 }
 VELOCE_INLINE I32 load_i8_i32(const void* p) {
   return _mm512_cvtepi8_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p)));
 }
-VELOCE_INLINE I32 load_i32(const void* p) { return _mm512_loadu_si512(p); }
-VELOCE_INLINE F32 to_float(I32 a) { return _mm512_cvtepi32_ps(a); }
+VELOCE_INLINE I32 load_i32(const void* p) {
+  return _mm512_loadu_si512(p);
+}
+VELOCE_INLINE F32 to_float(I32 a) {
+  return _mm512_cvtepi32_ps(a);
+}
 VELOCE_INLINE I32 round_to_int(F32 a) {
   return _mm512_cvt_roundps_epi32(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
-VELOCE_INLINE F32 bits_to_float(I32 a) { return _mm512_castsi512_ps(a); }
+VELOCE_INLINE F32 bits_to_float(I32 a) {
+  return _mm512_castsi512_ps(a);
+}
 VELOCE_INLINE F32 exp2_int(I32 n) {
   return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_add_epi32(n, _mm512_set1_epi32(127)), 23));
 }
@@ -73,26 +128,48 @@ VELOCE_INLINE void store_i8(std::int8_t* p, I32 a) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(a));
 }
 VELOCE_INLINE void store_half(std::uint16_t* p, F32 a) {
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
+                      _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
 
 // --- bytes
-VELOCE_INLINE U8 load_u8(const void* p) { return _mm512_loadu_si512(p); }
-VELOCE_INLINE void store_u8(void* p, U8 v) { _mm512_storeu_si512(p, v); }
-VELOCE_INLINE U8 set1_u8(std::uint8_t v) { return _mm512_set1_epi8(static_cast<char>(v)); }
-VELOCE_INLINE U8 and_u8(U8 a, U8 b) { return _mm512_and_si512(a, b); }
-VELOCE_INLINE U8 or_u8(U8 a, U8 b) { return _mm512_or_si512(a, b); }
-VELOCE_INLINE U8 xor_u8(U8 a, U8 b) { return _mm512_xor_si512(a, b); }
-VELOCE_INLINE U8 add_u8(U8 a, U8 b) { return _mm512_add_epi8(a, b); }
-VELOCE_INLINE U8 sub_u8(U8 a, U8 b) { return _mm512_sub_epi8(a, b); }
+VELOCE_INLINE U8 load_u8(const void* p) {
+  return _mm512_loadu_si512(p);
+}
+VELOCE_INLINE void store_u8(void* p, U8 v) {
+  _mm512_storeu_si512(p, v);
+}
+VELOCE_INLINE U8 set1_u8(std::uint8_t v) {
+  return _mm512_set1_epi8(static_cast<char>(v));
+}
+VELOCE_INLINE U8 and_u8(U8 a, U8 b) {
+  return _mm512_and_si512(a, b);
+}
+VELOCE_INLINE U8 or_u8(U8 a, U8 b) {
+  return _mm512_or_si512(a, b);
+}
+VELOCE_INLINE U8 xor_u8(U8 a, U8 b) {
+  return _mm512_xor_si512(a, b);
+}
+VELOCE_INLINE U8 add_u8(U8 a, U8 b) {
+  return _mm512_add_epi8(a, b);
+}
+VELOCE_INLINE U8 sub_u8(U8 a, U8 b) {
+  return _mm512_sub_epi8(a, b);
+}
 // (a >> N) & mask and (a << N) & mask, bytewise as long as mask drops the neighbour's bits.
 template <int N>
-VELOCE_INLINE U8 shr_and(U8 a, U8 mask) { return _mm512_and_si512(_mm512_srli_epi16(a, N), mask); }
+VELOCE_INLINE U8 shr_and(U8 a, U8 mask) {
+  return _mm512_and_si512(_mm512_srli_epi16(a, N), mask);
+}
 template <int N>
-VELOCE_INLINE U8 shl_and(U8 a, U8 mask) { return _mm512_and_si512(_mm512_slli_epi16(a, N), mask); }
+VELOCE_INLINE U8 shl_and(U8 a, U8 mask) {
+  return _mm512_and_si512(_mm512_slli_epi16(a, N), mask);
+}
 // table[index] for bytes with values below 16. table: 16 bytes.
 VELOCE_INLINE U8 lut16(const std::uint8_t* table, U8 index) {
-  return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table))), index);
+  return _mm512_shuffle_epi8(
+      _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table))), index);
 }
 // base + v, or base - v where the mask has a bit for the byte.
 VELOCE_INLINE U8 add_signed(U8 base, U8 v, std::uint64_t negative) {
@@ -100,22 +177,31 @@ VELOCE_INLINE U8 add_signed(U8 base, U8 v, std::uint64_t negative) {
 }
 
 // acc + the dot of each lane's four bytes w (0..255) with the four signed bytes packed in a.
-VELOCE_INLINE I32 dot_narrow(I32 acc, U8 w, std::int32_t a) { return _mm512_dpbusd_epi32(acc, w, _mm512_set1_epi32(a)); }
-// The same for codes that need all 256 values. They stand in the byte with 128 added, and the caller starts acc at
-// -128 * sum(a) where kWideIsBiased.
+VELOCE_INLINE I32 dot_narrow(I32 acc, U8 w, std::int32_t a) {
+  return _mm512_dpbusd_epi32(acc, w, _mm512_set1_epi32(a));
+}
+// The same for codes that need all 256 values. They stand in the byte with 128 added, and the
+// caller starts acc at -128 * sum(a) where kWideIsBiased.
 inline constexpr bool kWideIsBiased = true;
-VELOCE_INLINE I32 dot_wide(I32 acc, U8 w, std::int32_t a) { return dot_narrow(acc, w, a); }
+VELOCE_INLINE I32 dot_wide(I32 acc, U8 w, std::int32_t a) {
+  return dot_narrow(acc, w, a);
+}
 
-// table[index[i]] for 32 indices below Size. table: Size entries of 16 bits, 64-byte aligned, Size a multiple of 64.
-struct U16x32 { __m512i v; };
+// table[index[i]] for 32 indices below Size. table: Size entries of 16 bits, 64-byte aligned, Size
+// a multiple of 64.
+struct U16x32 {
+  __m512i v;
+};
 template <int Size>
 VELOCE_INLINE U16x32 lookup32(const std::uint16_t* table, __m512i index) {
   const auto quarter = [&](int i) {
-    return _mm512_permutex2var_epi16(_mm512_load_si512(table + 64 * i), index, _mm512_load_si512(table + 64 * i + 32));
+    return _mm512_permutex2var_epi16(_mm512_load_si512(table + 64 * i), index,
+                                     _mm512_load_si512(table + 64 * i + 32));
   };
   __m512i result = quarter(0);
   for (int i = 1; i < Size / 64; ++i) {
-    const __mmask32 here = _mm512_cmpeq_epi16_mask(_mm512_srli_epi16(index, 6), _mm512_set1_epi16(short(i)));
+    const __mmask32 here =
+        _mm512_cmpeq_epi16_mask(_mm512_srli_epi16(index, 6), _mm512_set1_epi16(short(i)));
     result = _mm512_mask_mov_epi16(result, here, quarter(i));
   }
   return {result};

@@ -1,8 +1,9 @@
 // What an op may know of a weight format: two concepts and the types they need.
 //
-// A format is one traits class in one header (formats/q4_k.hpp holds Q4_K). It knows only bits: the packed block, the
-// exact expansion, and the integer codes with their scales. How a backend lays rows out in memory is the backend's
-// business (cpu/packed.hpp, gpu/...). Formulas and table sources: specs/quants.md, restated at each format.
+// A format is one traits class in one header (formats/q4_k.hpp holds Q4_K). It knows only bits: the
+// packed block, the exact expansion, and the integer codes with their scales. How a backend lays
+// rows out in memory is the backend's business (cpu/packed.hpp, gpu/...). Formulas and table
+// sources: specs/quants.md, restated at each format.
 #pragma once
 
 #include <concepts>
@@ -21,7 +22,8 @@ struct I8x16 {
   std::int8_t v[16];
 };
 
-// The float meaning of a chunk's codes: value = scale * code - min, each operation rounded once, in that order.
+// The float meaning of a chunk's codes: value = scale * code - min, each operation rounded once, in
+// that order.
 struct Affine {
   float scale;
   float min;
@@ -35,12 +37,13 @@ concept BlockFormat = requires(const typename F::Block& b, float* out) {
   { F::kValues } -> std::convertible_to<int>;         // values in a block
   { F::kBytes } -> std::convertible_to<std::size_t>;  // bytes of a block in the file
   F::decode(b, out);                                  // normative expansion, bit-exact
-} && std::is_trivially_copyable_v<typename F::Block> && sizeof(typename F::Block) == F::kBytes &&
-                      alignof(typename F::Block) == 1;
+}
+&&std::is_trivially_copyable_v<typename F::Block> && sizeof(typename F::Block) == F::kBytes &&
+    alignof(typename F::Block) == 1;
 
 // A block type with an exact integer form, for dots with 8-bit activations.
-// Law (tests/formats): decode == scale * unpack16 - min for every chunk and code, bit for bit, unless kExactAffine is
-// false, when the header says by how much it may differ.
+// Law (tests/formats): decode == scale * unpack16 - min for every chunk and code, bit for bit,
+// unless kExactAffine is false, when the header says by how much it may differ.
 template <class F>
 concept IntDotFormat = BlockFormat<F> && requires(const typename F::Block& b, int chunk) {
   { F::unpack16(b, chunk) } -> std::same_as<I8x16>;  // codes of values 16*chunk .. 16*chunk+15
@@ -52,9 +55,11 @@ concept IntDotFormat = BlockFormat<F> && requires(const typename F::Block& b, in
   { F::kExactAffine } -> std::convertible_to<bool>;
 };
 
-// A format that Veloce can produce. quantize_row takes n values (a multiple of kValues) and writes n / kValues blocks.
+// A format that Veloce can produce. quantize_row takes n values (a multiple of kValues) and writes
+// n / kValues blocks.
 template <class F>
-concept QuantizableFormat = BlockFormat<F> && requires(const float* in, typename F::Block* out, std::size_t n) {
+concept QuantizableFormat = BlockFormat<F> &&
+    requires(const float* in, typename F::Block* out, std::size_t n) {
   F::quantize_row(in, out, n);
 };
 

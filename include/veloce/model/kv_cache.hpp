@@ -1,7 +1,10 @@
-// Keys and values of all sequences: the state piece of attention layers (append, truncate, copy, serialize, restore).
+// Keys and values of all sequences: the state piece of attention layers (append, truncate, copy,
+// serialize, restore).
 //
-// Each sequence owns a fixed range of memory, layer after layer, in the layout of cpu/kv_types.hpp. The pages are taken
-// when the engine is loaded (memory()), so that a server that started does not run out of memory under load. "Append" is the attention op writing at length(); advance() makes it count.
+// Each sequence owns a fixed range of memory, layer after layer, in the layout of cpu/kv_types.hpp.
+// The pages are taken when the engine is loaded (memory()), so that a server that started does not
+// run out of memory under load. "Append" is the attention op writing at length(); advance() makes
+// it count.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +21,8 @@
 namespace veloce::model {
 
 // FNV-1a, to recognise damaged or foreign state. Not a defence against forgery.
-inline std::uint64_t fnv1a(const void* data, std::size_t n, std::uint64_t h = 0xCBF29CE484222325ull) {
+inline std::uint64_t fnv1a(const void* data, std::size_t n,
+                           std::uint64_t h = 0xCBF29CE484222325ull) {
   const auto* p = static_cast<const unsigned char*>(data);
   for (std::size_t i = 0; i < n; ++i) h = (h ^ p[i]) * 0x100000001B3ull;
   return h;
@@ -35,7 +39,9 @@ class KvCache {
     std::size_t k_head() const { return positions() * cpu::kv_bytes(k_type, dim); }
     std::size_t v_head() const { return positions() * cpu::kv_bytes(v_type, dim); }
     std::size_t layer_bytes() const { return (k_head() + v_head()) * std::size_t(kv_heads); }
-    std::size_t sequence_bytes() const { return (layer_bytes() * std::size_t(layers) + 63) / 64 * 64; }
+    std::size_t sequence_bytes() const {
+      return (layer_bytes() * std::size_t(layers) + 63) / 64 * 64;
+    }
     std::size_t bytes() const { return sequence_bytes() * std::size_t(sequences); }
   };
 
@@ -57,16 +63,24 @@ class KvCache {
   void truncate(int sequence, int length) { length_[std::size_t(sequence)] = length; }
 
   cpu::KvView view(int sequence, int layer) const {
-    std::byte* base = arena_.data() + std::size_t(sequence) * shape_.sequence_bytes() + std::size_t(layer) * shape_.layer_bytes();
-    return {base, base + shape_.k_head() * std::size_t(shape_.kv_heads), shape_.k_head(), shape_.v_head(), shape_.k_type, shape_.v_type};
+    std::byte* base = arena_.data() + std::size_t(sequence) * shape_.sequence_bytes() +
+                      std::size_t(layer) * shape_.layer_bytes();
+    return {base,
+            base + shape_.k_head() * std::size_t(shape_.kv_heads),
+            shape_.k_head(),
+            shape_.v_head(),
+            shape_.k_type,
+            shape_.v_type};
   }
 
   void copy(int from, int to, int length) {
     for (int l = 0; l < shape_.layers; ++l) {
       const cpu::KvView a = view(from, l), b = view(to, l);
       for (int h = 0; h < shape_.kv_heads; ++h) {
-        std::memcpy(b.k + std::size_t(h) * b.k_head, a.k + std::size_t(h) * a.k_head, key_bytes(length));
-        std::memcpy(b.v + std::size_t(h) * b.v_head, a.v + std::size_t(h) * a.v_head, value_bytes(length));
+        std::memcpy(b.k + std::size_t(h) * b.k_head, a.k + std::size_t(h) * a.k_head,
+                    key_bytes(length));
+        std::memcpy(b.v + std::size_t(h) * b.v_head, a.v + std::size_t(h) * a.v_head,
+                    value_bytes(length));
       }
     }
     length_[std::size_t(to)] = length;
@@ -94,26 +108,33 @@ class KvCache {
 
   Status restore(int sequence, std::span<const std::byte> bytes) {
     Header header;
-    if (bytes.size() < sizeof header) return Status(Code::kCorrupt, "saved state: too short for a header");
+    if (bytes.size() < sizeof header)
+      return Status(Code::kCorrupt, "saved state: too short for a header");
     std::memcpy(&header, bytes.data(), sizeof header);
     const auto differs = [](const char* field, std::uint64_t found, std::uint64_t wanted) {
-      return Status(Code::kInvalidArgument, std::string("saved state: ") + field + " is " + std::to_string(found) +
-                                                ", this engine has " + std::to_string(wanted));
+      return Status(Code::kInvalidArgument, std::string("saved state: ") + field + " is " +
+                                                std::to_string(found) + ", this engine has " +
+                                                std::to_string(wanted));
     };
     const Header mine = header_for(0);
-    if (header.magic != mine.magic) return Status(Code::kCorrupt, "saved state: not a Veloce state");
+    if (header.magic != mine.magic)
+      return Status(Code::kCorrupt, "saved state: not a Veloce state");
     if (header.model != mine.model) return differs("model", header.model, mine.model);
     if (header.layers != mine.layers) return differs("layers", header.layers, mine.layers);
-    if (header.kv_heads != mine.kv_heads) return differs("kv_heads", header.kv_heads, mine.kv_heads);
+    if (header.kv_heads != mine.kv_heads)
+      return differs("kv_heads", header.kv_heads, mine.kv_heads);
     if (header.dim != mine.dim) return differs("head_dim", header.dim, mine.dim);
     if (header.k_type != mine.k_type) return differs("key cache type", header.k_type, mine.k_type);
-    if (header.v_type != mine.v_type) return differs("value cache type", header.v_type, mine.v_type);
+    if (header.v_type != mine.v_type)
+      return differs("value cache type", header.v_type, mine.v_type);
     if (header.length > std::uint32_t(shape_.context))
-      return Status(Code::kInvalidArgument, "saved state: length " + std::to_string(header.length) + " exceeds the context of " +
+      return Status(Code::kInvalidArgument, "saved state: length " + std::to_string(header.length) +
+                                                " exceeds the context of " +
                                                 std::to_string(shape_.context));
     const int n = int(header.length);
     if (bytes.size() != sizeof header + payload_bytes(n))
-      return Status(Code::kCorrupt, "saved state: " + std::to_string(bytes.size()) + " bytes, expected " +
+      return Status(Code::kCorrupt, "saved state: " + std::to_string(bytes.size()) +
+                                        " bytes, expected " +
                                         std::to_string(sizeof header + payload_bytes(n)));
     if (fnv1a(bytes.data() + sizeof header, bytes.size() - sizeof header) != header.checksum)
       return Status(Code::kCorrupt, "saved state: checksum does not match");
@@ -139,15 +160,25 @@ class KvCache {
   static_assert(sizeof(Header) == 48);
 
   Header header_for(int n) const {
-    return {0x3130564B434C4556ull /* "VELCKV01" */, shape_.model, 0, std::uint32_t(n), std::uint32_t(shape_.layers),
-            std::uint32_t(shape_.kv_heads), std::uint32_t(shape_.dim), std::uint32_t(shape_.k_type), std::uint32_t(shape_.v_type)};
+    return {0x3130564B434C4556ull /* "VELCKV01" */,
+            shape_.model,
+            0,
+            std::uint32_t(n),
+            std::uint32_t(shape_.layers),
+            std::uint32_t(shape_.kv_heads),
+            std::uint32_t(shape_.dim),
+            std::uint32_t(shape_.k_type),
+            std::uint32_t(shape_.v_type)};
   }
   std::size_t key_bytes(int n) const {
     return (std::size_t(n) + 15) / 16 * 16 * cpu::kv_bytes(shape_.k_type, shape_.dim);
   }
-  std::size_t value_bytes(int n) const { return std::size_t(n) * cpu::kv_bytes(shape_.v_type, shape_.dim); }
+  std::size_t value_bytes(int n) const {
+    return std::size_t(n) * cpu::kv_bytes(shape_.v_type, shape_.dim);
+  }
   std::size_t payload_bytes(int n) const {
-    return (key_bytes(n) + value_bytes(n)) * std::size_t(shape_.layers) * std::size_t(shape_.kv_heads);
+    return (key_bytes(n) + value_bytes(n)) * std::size_t(shape_.layers) *
+           std::size_t(shape_.kv_heads);
   }
   // The last key tile may hold positions that were given up: equal states must give equal bytes.
   void clear_unused_lanes(std::byte* keys, int n) const {
@@ -156,15 +187,19 @@ class KvCache {
     const std::size_t dim = std::size_t(shape_.dim);
     std::byte* tile = keys + std::size_t(n) / 16 * 16 * cpu::kv_bytes(shape_.k_type, shape_.dim);
     const auto clear = [&](std::byte* rows, std::size_t count, std::size_t size) {
-      for (std::size_t d = 0; d < count; ++d) std::memset(rows + (d * 16 + used) * size, 0, (16 - used) * size);
+      for (std::size_t d = 0; d < count; ++d)
+        std::memset(rows + (d * 16 + used) * size, 0, (16 - used) * size);
     };
     switch (shape_.k_type) {
-      case cpu::KvType::kF32: clear(tile, dim, 4); break;
+      case cpu::KvType::kF32:
+        clear(tile, dim, 4);
+        break;
       case cpu::KvType::kQ8_0:
         clear(tile, dim, 1);
         clear(tile + dim * 16, dim / 32, 2);
         break;
-      default: clear(tile, dim, 2);
+      default:
+        clear(tile, dim, 2);
     }
   }
 

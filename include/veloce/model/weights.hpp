@@ -1,7 +1,9 @@
-// The weights of a model in memory: packed matrices and float vectors in one arena, filled from a GGUF file.
+// The weights of a model in memory: packed matrices and float vectors in one arena, filled from a
+// GGUF file.
 //
-// Two passes over the same list: plan() adds tensors and counts bytes before anything is taken, load() packs them on
-// all threads and gives the file's pages back as it goes, so that the peak is one copy plus one tensor.
+// Two passes over the same list: plan() adds tensors and counts bytes before anything is taken,
+// load() packs them on all threads and gives the file's pages back as it goes, so that the peak is
+// one copy plus one tensor.
 #pragma once
 
 #include <atomic>
@@ -25,13 +27,16 @@ class Weights {
  public:
   explicit Weights(const gguf::File& file) : file_(&file) {}
 
-  // Plans the matrix `name` of rows x k for `target`. A missing optional tensor leaves target->data null.
-  Status plan_matrix(const std::string& name, int rows, int k, bool optional, cpu::PackedMatrix* target) {
+  // Plans the matrix `name` of rows x k for `target`. A missing optional tensor leaves target->data
+  // null.
+  Status plan_matrix(const std::string& name, int rows, int k, bool optional,
+                     cpu::PackedMatrix* target) {
     const gguf::TensorInfo* t = file_->find_tensor(name);
     if (t == nullptr) return optional ? Status() : missing(name);
     if (Status s = check_shape(*t, std::uint64_t(k), std::uint64_t(rows)); !s) return s;
     if (!AllFormats::contains(t->type))
-      return Status(Code::kUnsupported, file_->path() + ": tensor \"" + name + "\" has type " + describe_type(t->type) +
+      return Status(Code::kUnsupported, file_->path() + ": tensor \"" + name + "\" has type " +
+                                            describe_type(t->type) +
                                             "; supported are: " + AllFormats::names());
     target->type = t->type;
     target->rows = rows;
@@ -42,14 +47,16 @@ class Weights {
     return {};
   }
 
-  // Plans a vector of n floats (stored as F32, F16 or BF16), padded to a multiple of 16. Missing and optional: null.
+  // Plans a vector of n floats (stored as F32, F16 or BF16), padded to a multiple of 16. Missing
+  // and optional: null.
   Status plan_vector(const std::string& name, int n, bool optional, const float** target) {
     const gguf::TensorInfo* t = file_->find_tensor(name);
     if (t == nullptr) return optional ? Status() : missing(name);
     if (Status s = check_shape(*t, std::uint64_t(n), 1); !s) return s;
     if (!FloatFormats::contains(t->type))
-      return Status(Code::kUnsupported, file_->path() + ": tensor \"" + name + "\" has type " + describe_type(t->type) +
-                                            "; a vector is " + FloatFormats::names());
+      return Status(Code::kUnsupported, file_->path() + ": tensor \"" + name + "\" has type " +
+                                            describe_type(t->type) + "; a vector is " +
+                                            FloatFormats::names());
     items_.push_back({t, nullptr, target, bytes_});
     bytes_ += (std::size_t(n) * 4 + 127) / 64 * 64;
     return {};
@@ -60,7 +67,8 @@ class Weights {
 
   std::size_t bytes() const { return bytes_; }
 
-  // Packs everything that was planned. `check`: refuse NaN and infinity. progress as in EngineOptions.
+  // Packs everything that was planned. `check`: refuse NaN and infinity. progress as in
+  // EngineOptions.
   Status load(cpu::Pool& pool, bool check, const std::function<bool(float)>& progress) {
     Result<Arena> arena = Arena::create(bytes_, "the weights");
     if (!arena) return arena.status();
@@ -68,10 +76,14 @@ class Weights {
     std::uint64_t total = 1, done = 0;
     for (const Item& item : items_) total += item.tensor->bytes;
     for (const Item& item : items_) {
-      if (progress && !progress(float(double(done) / double(total)))) return Status(Code::kCancelled, "loading was cancelled");
+      if (progress && !progress(float(double(done) / double(total))))
+        return Status(Code::kCancelled, "loading was cancelled");
       if (item.matrix || item.vector || check) {
         file_->prefetch(*item.tensor);
-        if (Status s = item.matrix ? load_matrix(pool, item, check) : item.vector ? load_vector(item, check) : check_rows(pool, *item.tensor); !s)
+        if (Status s = item.matrix   ? load_matrix(pool, item, check)
+                       : item.vector ? load_vector(item, check)
+                                     : check_rows(pool, *item.tensor);
+            !s)
           return s;
         file_->drop(*item.tensor);
       }
@@ -94,12 +106,15 @@ class Weights {
   }
   Status check_shape(const gguf::TensorInfo& t, std::uint64_t k, std::uint64_t rows) const {
     if (t.dims[0] == k && t.rows() == rows && t.dims[2] == 1 && t.dims[3] == 1) return {};
-    return Status(Code::kCorrupt, file_->path() + ": tensor \"" + std::string(t.name) + "\" has shape " + t.shape() +
-                                      ", expected [" + std::to_string(k) + (rows > 1 ? ", " + std::to_string(rows) : "") + "]");
+    return Status(Code::kCorrupt, file_->path() + ": tensor \"" + std::string(t.name) +
+                                      "\" has shape " + t.shape() + ", expected [" +
+                                      std::to_string(k) +
+                                      (rows > 1 ? ", " + std::to_string(rows) : "") + "]");
   }
   Status bad_value(const gguf::TensorInfo& t, std::size_t row, std::size_t block) const {
-    return Status(Code::kCorrupt, file_->path() + ": tensor \"" + std::string(t.name) + "\" row " + std::to_string(row) +
-                                      " block " + std::to_string(block) + ": NaN or infinity in the weights");
+    return Status(Code::kCorrupt, file_->path() + ": tensor \"" + std::string(t.name) + "\" row " +
+                                      std::to_string(row) + " block " + std::to_string(block) +
+                                      ": NaN or infinity in the weights");
   }
 
   Status load_matrix(cpu::Pool& pool, const Item& item, bool check) {
@@ -112,7 +127,8 @@ class Weights {
         auto share = w.share(m.groups(), 4);
         for (int begin, end; share.next(begin, end);)
           for (int g = begin; g < end && !error.found(); ++g) {
-            const std::size_t first = std::size_t(g) * 16, last = std::min<std::size_t>(first + 16, std::size_t(m.rows));
+            const std::size_t first = std::size_t(g) * 16,
+                              last = std::min<std::size_t>(first + 16, std::size_t(m.rows));
             if (check && has_bad_block<F>(t, m.k, first, last, error)) break;
             cpu::pack_group<F>(t.data, m.rows, m.k, g, out + std::size_t(g) * m.group_bytes);
           }
@@ -128,7 +144,8 @@ class Weights {
       pool.run([&](cpu::Worker& w) {
         auto share = w.share(int(t.rows()), 64);
         for (int begin, end; share.next(begin, end);)
-          if (!error.found()) (void)has_bad_block<F>(t, int(t.dims[0]), std::size_t(begin), std::size_t(end), error);
+          if (!error.found())
+            (void)has_bad_block<F>(t, int(t.dims[0]), std::size_t(begin), std::size_t(end), error);
       });
       return error.status;
     });
@@ -142,7 +159,8 @@ class Weights {
     bool found() const { return set.load(std::memory_order_relaxed); }
   };
   template <BlockFormat F>
-  bool has_bad_block(const gguf::TensorInfo& t, int k, std::size_t first, std::size_t last, FirstError& error) const {
+  bool has_bad_block(const gguf::TensorInfo& t, int k, std::size_t first, std::size_t last,
+                     FirstError& error) const {
     const cpu::BadBlock bad = cpu::find_bad_block<F>(t.data, k, first, last);
     if (!bad.found) return false;
     const std::lock_guard lock(error.mutex);

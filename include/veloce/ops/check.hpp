@@ -1,4 +1,5 @@
-// How the ops' check() functions word a wrong call: the op, the field, its value, and what would be right.
+// How the ops' check() functions word a wrong call: the op, the field, its value, and what would be
+// right.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +9,8 @@
 
 namespace veloce::detail {
 
-// Collects the first thing wrong with an op's arguments, so that a check() reads as a list of rules.
+// Collects the first thing wrong with an op's arguments, so that a check() reads as a list of
+// rules.
 class ArgChecker {
  public:
   explicit ArgChecker(const char* op) : op_(op) {}
@@ -22,11 +24,15 @@ class ArgChecker {
     return *this;
   }
   ArgChecker& at_most(const char* field, long long value, long long high, const std::string& of) {
-    if (value > high) fail(field, std::to_string(value), "must be at most " + std::to_string(high) + " (" + of + ")");
+    if (value > high)
+      fail(field, std::to_string(value),
+           "must be at most " + std::to_string(high) + " (" + of + ")");
     return *this;
   }
   ArgChecker& multiple(const char* field, long long value, long long of, const std::string& why) {
-    if (value % of != 0) fail(field, std::to_string(value), "must be a multiple of " + std::to_string(of) + " (" + why + ")");
+    if (value % of != 0)
+      fail(field, std::to_string(value),
+           "must be a multiple of " + std::to_string(of) + " (" + why + ")");
     return *this;
   }
   // A distance between rows: 0 stands for "next to each other".
@@ -39,7 +45,8 @@ class ArgChecker {
     if (!(value - value == 0.0f)) fail(field, std::to_string(value), "must be finite");
     return *this;
   }
-  ArgChecker& rule(bool holds, const char* field, const std::string& value, const std::string& why) {
+  ArgChecker& rule(bool holds, const char* field, const std::string& value,
+                   const std::string& why) {
     if (!holds) fail(field, value, why);
     return *this;
   }
@@ -47,13 +54,17 @@ class ArgChecker {
 
  private:
   void fail(const char* field, const std::string& value, const std::string& why) {
-    if (status_.ok()) status_ = Status(Code::kInvalidArgument, std::string(op_) + ": " + field + " = " + value + ": " + why);
+    if (status_.ok())
+      status_ = Status(Code::kInvalidArgument,
+                       std::string(op_) + ": " + field + " = " + value + ": " + why);
   }
   const char* op_;
   Status status_;
 };
 
 // The real distance between rows.
-constexpr std::size_t stride_or(std::size_t stride, std::size_t row) { return stride == 0 ? row : stride; }
+constexpr std::size_t stride_or(std::size_t stride, std::size_t row) {
+  return stride == 0 ? row : stride;
+}
 
 }  // namespace veloce::detail

@@ -20,9 +20,15 @@ struct ElementwiseArgs {
 };
 
 inline Status check(const ElementwiseArgs& a) {
-  return detail::ArgChecker("elementwise").not_null("a", a.a).not_null("b", a.b).not_null("y", a.y).status();
+  return detail::ArgChecker("elementwise")
+      .not_null("a", a.a)
+      .not_null("b", a.b)
+      .not_null("y", a.y)
+      .status();
 }
 
-inline Cost cost(const ElementwiseArgs& a) { return {12 * std::uint64_t(a.n), std::uint64_t(a.n)}; }
+inline Cost cost(const ElementwiseArgs& a) {
+  return {12 * std::uint64_t(a.n), std::uint64_t(a.n)};
+}
 
 }  // namespace veloce

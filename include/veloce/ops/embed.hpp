@@ -14,7 +14,7 @@ struct EmbedArgs {
   M table;                            // rows() tokens of k() values
   const std::int32_t* ids = nullptr;  // `count` row numbers
   int count = 0;
-  float* y = nullptr;                 // [count][k]
+  float* y = nullptr;  // [count][k]
 };
 
 template <WeightMatrix M>
@@ -22,7 +22,8 @@ Status check(const EmbedArgs<M>& a) {
   detail::ArgChecker c("embed");
   c.at_least("table.rows", a.table.rows(), 1)
       .at_least("table.k", a.table.k(), 1)
-      .multiple("table.k", a.table.k(), M::Format::kValues, "the block of " + std::string(M::Format::kName))
+      .multiple("table.k", a.table.k(), M::Format::kValues,
+                "the block of " + std::string(M::Format::kName))
       .at_least("count", a.count, 1)
       .not_null("table", a.table.data())
       .not_null("ids", a.ids)
@@ -30,8 +31,9 @@ Status check(const EmbedArgs<M>& a) {
   if (Status s = c.status(); !s) return s;
   for (int i = 0; i < a.count; ++i)
     if (a.ids[i] < 0 || a.ids[i] >= a.table.rows())
-      return Status(Code::kInvalidArgument, "embed: ids[" + std::to_string(i) + "] = " + std::to_string(a.ids[i]) +
-                                                ": the table has " + std::to_string(a.table.rows()) + " rows");
+      return Status(Code::kInvalidArgument,
+                    "embed: ids[" + std::to_string(i) + "] = " + std::to_string(a.ids[i]) +
+                        ": the table has " + std::to_string(a.table.rows()) + " rows");
   return {};
 }
 

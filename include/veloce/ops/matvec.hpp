@@ -2,9 +2,10 @@
 //
 //   y[c][r] = sum over i of W[r][i] * x[c][i]  (+ bias[r])
 //
-// Weights are `rows` rows of `k` values, activations `columns` columns of `k` floats. How the rows lie in memory is the
-// matrix type's business: GgufMatrix is the file's own layout (ref/), cpu::PackedWeights that of the CPU backend. `k`
-// is static or dynamic (core/dim.hpp); a static one is checked against the block size when compiling.
+// Weights are `rows` rows of `k` values, activations `columns` columns of `k` floats. How the rows
+// lie in memory is the matrix type's business: GgufMatrix is the file's own layout (ref/),
+// cpu::PackedWeights that of the CPU backend. `k` is static or dynamic (core/dim.hpp); a static one
+// is checked against the block size when compiling.
 #pragma once
 
 #include <concepts>
@@ -31,12 +32,15 @@ concept WeightMatrix = requires(const M& m) {
 // Stops a format that is none, and a static k that cuts a block, with a sentence.
 template <class F, class K>
 struct MatrixTypes {
-  static_assert(BlockFormat<F>, "the format of a matrix is one of the traits classes of veloce/formats/, such as veloce::Q4_K");
+  static_assert(BlockFormat<F>,
+                "the format of a matrix is one of the traits classes of veloce/formats/, such as "
+                "veloce::Q4_K");
   static constexpr bool whole_blocks() {
     if constexpr (K::kStatic && BlockFormat<F>) return K::value() % F::kValues == 0;
     return true;
   }
-  static_assert(whole_blocks(), "a static k must be a multiple of the format's block size (F::kValues)");
+  static_assert(whole_blocks(),
+                "a static k must be a multiple of the format's block size (F::kValues)");
 };
 
 // Rows as they stand in a GGUF file, row after row. A view.
@@ -52,7 +56,8 @@ class GgufMatrix : MatrixTypes<F, KDim> {
   int k() const { return k_.value(); }
   const void* data() const { return data_; }
   const typename F::Block* row(int r) const {
-    return static_cast<const typename F::Block*>(data_) + std::size_t(r) * (std::size_t(k()) / F::kValues);
+    return static_cast<const typename F::Block*>(data_) +
+           std::size_t(r) * (std::size_t(k()) / F::kValues);
   }
 
  private:
@@ -61,15 +66,16 @@ class GgufMatrix : MatrixTypes<F, KDim> {
   KDim k_;
 };
 
-// What the weights are multiplied with: the floats as they are, or rounded to 8 bits (formats/activation_q8.hpp).
-// Weights without an integer form (F32, F16, BF16) always take the floats.
+// What the weights are multiplied with: the floats as they are, or rounded to 8 bits
+// (formats/activation_q8.hpp). Weights without an integer form (F32, F16, BF16) always take the
+// floats.
 enum class ActivationType { kF32, kQ8 };
 
 template <WeightMatrix M>
 struct MatvecArgs {
   M weights;
-  const float* x = nullptr;     // column c starts at x + c * x_stride
-  float* y = nullptr;           // column c starts at y + c * y_stride; must not overlap x
+  const float* x = nullptr;  // column c starts at x + c * x_stride
+  float* y = nullptr;        // column c starts at y + c * y_stride; must not overlap x
   int columns = 1;
   std::size_t x_stride = 0;     // floats; 0: k
   std::size_t y_stride = 0;     // floats; 0: rows
@@ -96,8 +102,10 @@ Status check(const MatvecArgs<M>& a) {
 
 template <WeightMatrix M>
 Cost cost(const MatvecArgs<M>& a) {
-  const std::uint64_t rows = std::uint64_t(a.weights.rows()), k = std::uint64_t(a.weights.k()), n = std::uint64_t(a.columns);
-  return {rows * row_bytes<typename M::Format>(k) + 4 * n * (k + rows) + (a.bias ? 4 * rows : 0), 2 * rows * k * n};
+  const std::uint64_t rows = std::uint64_t(a.weights.rows()), k = std::uint64_t(a.weights.k()),
+                      n = std::uint64_t(a.columns);
+  return {rows * row_bytes<typename M::Format>(k) + 4 * n * (k + rows) + (a.bias ? 4 * rows : 0),
+          2 * rows * k * n};
 }
 
 }  // namespace veloce

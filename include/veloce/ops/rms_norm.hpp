@@ -13,7 +13,7 @@ struct RmsNormArgs {
   const float* x = nullptr;       // [rows][k]
   const float* weight = nullptr;  // k floats
   float epsilon = 0;
-  float* y = nullptr;             // [rows][k]; may be x
+  float* y = nullptr;  // [rows][k]; may be x
 };
 
 inline Status check(const RmsNormArgs& a) {

@@ -1,7 +1,10 @@
-// Rotary position embedding: turns pairs of a head's first `rotated` dimensions by the angles of the position.
+// Rotary position embedding: turns pairs of a head's first `rotated` dimensions by the angles of
+// the position.
 //
-//   (a, b) -> (a cos - b sin, a sin + b cos)    pairs (2i, 2i + 1), or (i, i + rotated / 2) with neox
-// The angles come as a table, so that every scaling of frequencies (linear, YaRN, factors) is the table's business.
+//   (a, b) -> (a cos - b sin, a sin + b cos)    pairs (2i, 2i + 1), or (i, i + rotated / 2) with
+//   neox
+// The angles come as a table, so that every scaling of frequencies (linear, YaRN, factors) is the
+// table's business.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +16,7 @@ namespace veloce {
 
 struct RopeArgs {
   int columns = 0, heads = 0, dim = 0;
-  int rotated = 0;                 // even, at most dim; the other dimensions stay
+  int rotated = 0;  // even, at most dim; the other dimensions stay
   bool neox = false;
   const float* cos_sin = nullptr;  // [columns][rotated / 2] pairs {cos, sin}
   float* x = nullptr;              // [columns][heads][dim], in place
@@ -33,7 +36,8 @@ inline Status check(const RopeArgs& a) {
 }
 
 inline Cost cost(const RopeArgs& a) {
-  const std::uint64_t turned = std::uint64_t(a.columns) * std::uint64_t(a.heads) * std::uint64_t(a.rotated);
+  const std::uint64_t turned =
+      std::uint64_t(a.columns) * std::uint64_t(a.heads) * std::uint64_t(a.rotated);
   return {4 * (2 * turned + std::uint64_t(a.columns) * std::uint64_t(a.rotated)), 3 * turned};
 }
 

@@ -10,7 +10,7 @@ namespace veloce {
 
 struct SoftmaxArgs {
   int rows = 0, n = 0;
-  float scale = 1;          // not negative: an inverse temperature
+  float scale = 1;           // not negative: an inverse temperature
   const float* x = nullptr;  // [rows][n]; -infinity gives 0, but not in every place of a row
   float* y = nullptr;        // [rows][n]; may be x
 };

@@ -1,4 +1,5 @@
-// The k largest of n numbers, largest first; of equal ones the lower index first. NaN counts as less than all.
+// The k largest of n numbers, largest first; of equal ones the lower index first. NaN counts as
+// less than all.
 #pragma once
 
 #include <cstddef>
@@ -26,6 +27,8 @@ inline Status check(const TopKArgs& a) {
       .status();
 }
 
-inline Cost cost(const TopKArgs& a) { return {4 * std::uint64_t(a.n) + 8 * std::uint64_t(a.k), std::uint64_t(a.n)}; }
+inline Cost cost(const TopKArgs& a) {
+  return {4 * std::uint64_t(a.n) + 8 * std::uint64_t(a.k), std::uint64_t(a.n)};
+}
 
 }  // namespace veloce

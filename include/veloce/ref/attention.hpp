@@ -16,9 +16,11 @@ inline Status attention(const AttentionArgs& a) {
   for (int i = 0; i < a.queries; ++i)
     for (int h = 0; h < a.heads; ++h) {
       const int sees = a.keys - a.queries + i + 1;
-      const float* q = a.q + (std::size_t(i) * std::size_t(a.heads) + std::size_t(h)) * std::size_t(dim);
+      const float* q =
+          a.q + (std::size_t(i) * std::size_t(a.heads) + std::size_t(h)) * std::size_t(dim);
       const auto key_head = [&](const float* all, int j) {
-        return all + (std::size_t(j) * std::size_t(a.kv_heads) + std::size_t(h / group)) * std::size_t(dim);
+        return all + (std::size_t(j) * std::size_t(a.kv_heads) + std::size_t(h / group)) *
+                         std::size_t(dim);
       };
       double top = -INFINITY, total = 0;
       for (int j = 0; j < sees; ++j) {
@@ -31,7 +33,8 @@ inline Status attention(const AttentionArgs& a) {
       for (int d = 0; d < dim; ++d) {
         double sum = 0;
         for (int j = 0; j < sees; ++j) sum += p[std::size_t(j)] * double(key_head(a.v, j)[d]);
-        a.out[(std::size_t(i) * std::size_t(a.heads) + std::size_t(h)) * std::size_t(dim) + std::size_t(d)] = float(sum / total);
+        a.out[(std::size_t(i) * std::size_t(a.heads) + std::size_t(h)) * std::size_t(dim) +
+              std::size_t(d)] = float(sum / total);
       }
     }
   return {};

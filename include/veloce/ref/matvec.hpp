@@ -20,7 +20,8 @@ double dot_f32(const typename F::Block* row, const float* x, int k) {
   return sum;
 }
 
-// One weight row times one column rounded to 8 bits: the integer form of the format, exact but for the last sum.
+// One weight row times one column rounded to 8 bits: the integer form of the format, exact but for
+// the last sum.
 template <IntDotFormat F>
 double dot_q8(const typename F::Block* row, const ActivationQ8* x, int k) {
   double sum = 0;
@@ -36,7 +37,8 @@ double dot_q8(const typename F::Block* row, const ActivationQ8* x, int k) {
       products += codes.v[j] * q;
       total += q;
     }
-    sum += double(a.scale) * (double(affine.scale) * double(products) - double(affine.min) * double(total));
+    sum += double(a.scale) *
+           (double(affine.scale) * double(products) - double(affine.min) * double(total));
   }
   return sum;
 }

@@ -17,7 +17,8 @@ inline Status softmax(const SoftmaxArgs& a) {
     float* y = a.y + std::size_t(r) * std::size_t(a.n);
     const double top = *std::max_element(x, x + a.n);
     double total = 0;
-    for (int i = 0; i < a.n; ++i) total += p[std::size_t(i)] = std::exp(double(a.scale) * (double(x[i]) - top));
+    for (int i = 0; i < a.n; ++i)
+      total += p[std::size_t(i)] = std::exp(double(a.scale) * (double(x[i]) - top));
     for (int i = 0; i < a.n; ++i) y[i] = float(p[std::size_t(i)] / total);
   }
   return {};

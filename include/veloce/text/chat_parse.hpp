@@ -1,5 +1,6 @@
-// Reads a model's answer as it comes: thoughts, content and tool calls told apart by the marks of its chat template
-// (ChatFormat). Marks never appear in what comes out; what only looks like a call and is none stays content.
+// Reads a model's answer as it comes: thoughts, content and tool calls told apart by the marks of
+// its chat template (ChatFormat). Marks never appear in what comes out; what only looks like a call
+// and is none stays content.
 //
 //   ChatParser parser(format, options);
 //   for (each piece of text) for (const ChatDelta& d : parser.feed(piece)) ...
@@ -36,11 +37,12 @@ struct ChatParseOptions {
   bool begins_in_reasoning = false;  // ChatFormat::opens_reasoning(prompt)
   bool parse_calls = false;
   nlohmann::ordered_json tools = nlohmann::ordered_json::array();  // tell the types of arguments
-  std::function<std::string()> make_id;                            // empty: 32 random letters and digits
+  std::function<std::string()> make_id;  // empty: 32 random letters and digits
 };
 
 inline std::string random_call_id() {
-  static constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+  static constexpr std::string_view kLetters =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
   thread_local std::mt19937_64 random{std::random_device{}()};
   std::string out;
   for (int i = 0; i < 32; ++i) out += kLetters[std::size_t(random() % kLetters.size())];
@@ -49,12 +51,17 @@ inline std::string random_call_id() {
 
 class ChatParser {
  public:
-  ChatParser(ChatFormat format, ChatParseOptions options) : format_(std::move(format)), options_(std::move(options)) {
-    if (format_.reasoning_start.empty() || format_.reasoning_end.empty()) options_.parse_reasoning = false;
+  ChatParser(ChatFormat format, ChatParseOptions options)
+      : format_(std::move(format)), options_(std::move(options)) {
+    if (format_.reasoning_start.empty() || format_.reasoning_end.empty())
+      options_.parse_reasoning = false;
     if (!format_.has_calls()) options_.parse_calls = false;
-    if (format_.style == CallStyle::kChannels) state_ = State::kHeader;
-    else if (options_.begins_in_reasoning && options_.parse_reasoning) state_ = State::kReasoning, skip_space_ = true;
-    else skip_space_ = format_.content_padded;
+    if (format_.style == CallStyle::kChannels)
+      state_ = State::kHeader;
+    else if (options_.begins_in_reasoning && options_.parse_reasoning)
+      state_ = State::kReasoning, skip_space_ = true;
+    else
+      skip_space_ = format_.content_padded;
   }
 
   // What the next piece adds. `last`: the text ends here; then nothing more may be fed.
@@ -70,13 +77,25 @@ class ChatParser {
 
  private:
   enum class State {
-    kReasoning, kContent,
-    kOpening,                                    // marks before a call
-    kObject, kMember, kColon, kValue, kStream,   // kJson: an object, its members, arguments as they come
-    kName, kAfterName, kArguments,               // kNameJson and kTagged; arguments that are one object
-    kNextTag, kKey, kKeyMarks, kKind, kTagged,   // kTagged: one argument after the other
-    kAfter,                                      // after a call: marks, or another call, or content
-    kHeader, kBody,                              // kChannels
+    kReasoning,
+    kContent,
+    kOpening,  // marks before a call
+    kObject,
+    kMember,
+    kColon,
+    kValue,
+    kStream,  // kJson: an object, its members, arguments as they come
+    kName,
+    kAfterName,
+    kArguments,  // kNameJson and kTagged; arguments that are one object
+    kNextTag,
+    kKey,
+    kKeyMarks,
+    kKind,
+    kTagged,  // kTagged: one argument after the other
+    kAfter,   // after a call: marks, or another call, or content
+    kHeader,
+    kBody,  // kChannels
   };
   enum class Match { kNo, kPartial, kYes };
 
@@ -115,10 +134,13 @@ class ChatParser {
 
   void emit(ChatDelta::Kind kind, std::string_view text) {
     if (text.empty()) return;
-    if (!out_.empty() && out_.back().kind == kind && kind != ChatDelta::Kind::kCallStart) out_.back().text.append(text);
-    else out_.push_back({kind, std::string(text), calls_ - 1, {}, {}});
+    if (!out_.empty() && out_.back().kind == kind && kind != ChatDelta::Kind::kCallStart)
+      out_.back().text.append(text);
+    else
+      out_.push_back({kind, std::string(text), calls_ - 1, {}, {}});
   }
-  // Thought or content: white space at its beginning is dropped where skip_space_ says so, at its end held back.
+  // Thought or content: white space at its beginning is dropped where skip_space_ says so, at its
+  // end held back.
   void emit_text(ChatDelta::Kind kind, std::string_view text) {
     if (skip_space_) {
       while (!text.empty() && detail::is_blank(text.front())) text.remove_prefix(1);
@@ -144,8 +166,10 @@ class ChatParser {
     space_.clear();
   }
   void arguments(std::string_view text) {
-    if (started_) emit(ChatDelta::Kind::kCallArguments, text);
-    else held_arguments_.append(text);
+    if (started_)
+      emit(ChatDelta::Kind::kCallArguments, text);
+    else
+      held_arguments_.append(text);
     any_arguments_ = any_arguments_ || !text.empty();
   }
   // What looked like a call is none: it is content, and reading goes on after it.
@@ -169,25 +193,44 @@ class ChatParser {
 
   bool step() {
     switch (state_) {
-      case State::kReasoning: return reasoning();
-      case State::kContent: return content();
-      case State::kOpening: return opening();
-      case State::kObject: return object();
-      case State::kMember: return member();
-      case State::kColon: return colon();
-      case State::kValue: return value();
-      case State::kStream: return stream();
-      case State::kName: return name();
-      case State::kAfterName: return after_name();
-      case State::kArguments: return object_arguments();
-      case State::kNextTag: return next_tag();
-      case State::kKey: return key();
-      case State::kKeyMarks: return key_marks();
-      case State::kKind: return kind();
-      case State::kTagged: return tagged();
-      case State::kAfter: return after();
-      case State::kHeader: return header();
-      case State::kBody: return body();
+      case State::kReasoning:
+        return reasoning();
+      case State::kContent:
+        return content();
+      case State::kOpening:
+        return opening();
+      case State::kObject:
+        return object();
+      case State::kMember:
+        return member();
+      case State::kColon:
+        return colon();
+      case State::kValue:
+        return value();
+      case State::kStream:
+        return stream();
+      case State::kName:
+        return name();
+      case State::kAfterName:
+        return after_name();
+      case State::kArguments:
+        return object_arguments();
+      case State::kNextTag:
+        return next_tag();
+      case State::kKey:
+        return key();
+      case State::kKeyMarks:
+        return key_marks();
+      case State::kKind:
+        return kind();
+      case State::kTagged:
+        return tagged();
+      case State::kAfter:
+        return after();
+      case State::kHeader:
+        return header();
+      case State::kBody:
+        return body();
     }
     return false;
   }
@@ -225,9 +268,11 @@ class ChatParser {
     if (options_.parse_calls && !format_.opening.empty()) {
       marks.push_back(format_.opening.front());
       // Models leave out the outer mark at times.
-      if (format_.opening.size() > 1 && format_.opening.back().starts_with('<')) marks.push_back(format_.opening.back());
+      if (format_.opening.size() > 1 && format_.opening.back().starts_with('<'))
+        marks.push_back(format_.opening.back());
     }
-    if (options_.parse_calls && format_.style == CallStyle::kJson && format_.opening.empty() && !content_begun_) {
+    if (options_.parse_calls && format_.style == CallStyle::kJson && format_.opening.empty() &&
+        !content_begun_) {
       const std::string_view text = detail::trimmed(rest());
       if (!text.empty() && (text[0] == '{' || (text[0] == '[' && format_.json_list))) {
         begin_tentative();
@@ -353,9 +398,12 @@ class ChatParser {
     }
     if (!whole_value() && !last_) return false;
     scan_.reset();
-    if (is_arguments_key()) arguments(member_text_.starts_with('"') ? detail::json_text(member_text_) : member_text_);
-    else if (key_ == format_.name_key || (name_.empty() && key_ == "name")) name_ = detail::json_text(member_text_);
-    else if ((key_ == format_.id_key || key_ == "id") && !started_) id_ = detail::json_text(member_text_);
+    if (is_arguments_key())
+      arguments(member_text_.starts_with('"') ? detail::json_text(member_text_) : member_text_);
+    else if (key_ == format_.name_key || (name_.empty() && key_ == "name"))
+      name_ = detail::json_text(member_text_);
+    else if ((key_ == format_.id_key || key_ == "id") && !started_)
+      id_ = detail::json_text(member_text_);
     maybe_start();
     state_ = State::kMember;
     return true;
@@ -401,14 +449,16 @@ class ChatParser {
   }
 
   static bool is_name_char(char c) {
-    return static_cast<unsigned char>(c) > ' ' && c != '<' && c != '>' && c != '"' && c != '\\' && c != '{';
+    return static_cast<unsigned char>(c) > ' ' && c != '<' && c != '>' && c != '"' && c != '\\' &&
+           c != '{';
   }
   bool name() {
     if (name_.empty()) skip_blanks();
     std::size_t n = 0;
     const std::string_view text = rest();
     // A mark may begin with characters of a name.
-    const std::string_view stop = format_.after_name.empty() ? std::string_view() : std::string_view(format_.after_name[0]);
+    const std::string_view stop =
+        format_.after_name.empty() ? std::string_view() : std::string_view(format_.after_name[0]);
     while (n < text.size() && is_name_char(text[n])) {
       if (!stop.empty() && text[n] == stop[0]) {
         const std::size_t same = detail::common_prefix(text.substr(n), stop);
@@ -493,7 +543,8 @@ class ChatParser {
     key_.append(rest().substr(0, n));
     consume(n);
     if (end == std::string_view::npos) {
-      if (last_ || key_.size() > 1024) state_ = State::kAfter;  // a truncated call keeps what it had
+      if (last_ || key_.size() > 1024)
+        state_ = State::kAfter;  // a truncated call keeps what it had
       return last_ || key_.size() > 1024;
     }
     key_ = std::string(detail::trimmed(key_));
@@ -589,9 +640,12 @@ class ChatParser {
   bool tagged_text(std::size_t end, std::size_t n) {
     const bool ended = end != std::string_view::npos;
     std::string_view text = rest().substr(0, n);
-    // A newline at the end may be the template's; an unfinished character waits for its other bytes.
-    if (ended && format_.value_padded && text.ends_with('\n')) text.remove_suffix(1);
-    else if (!ended && !last_ && format_.value_padded && text.ends_with('\n')) text.remove_suffix(1), --n;
+    // A newline at the end may be the template's; an unfinished character waits for its other
+    // bytes.
+    if (ended && format_.value_padded && text.ends_with('\n'))
+      text.remove_suffix(1);
+    else if (!ended && !last_ && format_.value_padded && text.ends_with('\n'))
+      text.remove_suffix(1), --n;
     if (!ended && !last_) {
       const std::size_t cut = detail::incomplete_tail(text);
       text.remove_suffix(cut);
@@ -657,7 +711,8 @@ class ChatParser {
     if (rest().empty()) return false;
     bool possible = false;
     for (std::string_view start : {"<|start|>", "<|channel|>", "to=", "assistant", "<|constrain|>"})
-      possible = possible || detail::common_prefix(rest(), start) == std::min(rest().size(), start.size());
+      possible =
+          possible || detail::common_prefix(rest(), start) == std::min(rest().size(), start.size());
     const std::size_t end = rest().find(kMessage);
     if (!possible || (end == std::string_view::npos && last_)) {
       route_ = Route::kContent;
@@ -674,7 +729,8 @@ class ChatParser {
       while (stop < text.size() && is_name_char(text[stop])) ++stop;
       return text.substr(at, stop - at);
     };
-    const std::string name = channel == std::string::npos ? "" : word(channel + std::string_view("<|channel|>").size());
+    const std::string name =
+        channel == std::string::npos ? "" : word(channel + std::string_view("<|channel|>").size());
     route_ = name == "analysis" ? Route::kReasoning : Route::kContent;
     if (to != std::string::npos && options_.parse_calls) {
       begin_tentative();
@@ -688,7 +744,8 @@ class ChatParser {
     return true;
   }
   bool body() {
-    static constexpr std::string_view kEnds[] = {"<|end|>", "<|call|>", "<|return|>", "<|start|>", "<|channel|>"};
+    static constexpr std::string_view kEnds[] = {"<|end|>", "<|call|>", "<|return|>", "<|start|>",
+                                                 "<|channel|>"};
     std::size_t best = std::string_view::npos;
     std::string_view mark;
     for (std::string_view end : kEnds)
@@ -696,8 +753,12 @@ class ChatParser {
     const bool ended = best != std::string_view::npos;
     const std::size_t n = ended ? best : rest().size() - held({std::begin(kEnds), std::end(kEnds)});
     const std::string_view text = rest().substr(0, n);
-    if (route_ == Route::kCall) arguments(text);
-    else emit(route_ == Route::kReasoning && reasoning_apart_ ? ChatDelta::Kind::kReasoning : ChatDelta::Kind::kContent, text);
+    if (route_ == Route::kCall)
+      arguments(text);
+    else
+      emit(route_ == Route::kReasoning && reasoning_apart_ ? ChatDelta::Kind::kReasoning
+                                                           : ChatDelta::Kind::kContent,
+           text);
     consume(n);
     if (!ended) return false;
     if (mark != "<|start|>" && mark != "<|channel|>") consume(mark.size());
@@ -713,16 +774,16 @@ class ChatParser {
   ChatParseOptions options_;
   const bool reasoning_apart_ = options_.parse_reasoning;
   State state_ = State::kContent;
-  std::string buffer_;       // not yet read, from at_
+  std::string buffer_;  // not yet read, from at_
   std::size_t at_ = 0;
   bool last_ = false;
   std::vector<ChatDelta> out_;
-  std::string space_;        // white space that may yet turn out to end its text
+  std::string space_;  // white space that may yet turn out to end its text
   bool skip_space_ = false;
   bool content_begun_ = false;
 
   int calls_ = 0;
-  bool tentative_ = false;   // in a call not yet announced: raw_ keeps its text
+  bool tentative_ = false;  // in a call not yet announced: raw_ keeps its text
   bool started_ = false;
   bool any_arguments_ = false;
   std::string raw_, name_, id_, held_arguments_;

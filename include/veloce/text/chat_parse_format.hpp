@@ -1,9 +1,11 @@
-// How a model writes its answers, found out from its chat template: conversations with a known thought and known tool
-// calls are rendered, and what the template puts around them are the marks to look for in the model's own text.
+// How a model writes its answers, found out from its chat template: conversations with a known
+// thought and known tool calls are rendered, and what the template puts around them are the marks
+// to look for in the model's own text.
 //
 //   ChatFormat format = ChatFormat::derive(render, template_source);
 //
-// Nothing is known of particular models; marks that hold white space are compared without it, as models vary it.
+// Nothing is known of particular models; marks that hold white space are compared without it, as
+// models vary it.
 #pragma once
 
 #include <algorithm>
@@ -19,18 +21,19 @@
 
 namespace veloce::text {
 
-// Renders a conversation with the model's template: messages, tools (an array, may be empty), further variables, and
-// whether the prompt is to end where the answer begins.
-using ChatRender = std::function<Result<std::string>(const nlohmann::ordered_json& messages, const nlohmann::ordered_json& tools,
-                                                     const nlohmann::ordered_json& variables, bool generation_prompt)>;
+// Renders a conversation with the model's template: messages, tools (an array, may be empty),
+// further variables, and whether the prompt is to end where the answer begins.
+using ChatRender = std::function<Result<std::string>(
+    const nlohmann::ordered_json& messages, const nlohmann::ordered_json& tools,
+    const nlohmann::ordered_json& variables, bool generation_prompt)>;
 
 // How one tool call is written.
 enum class CallStyle {
-  kNone,        // the template shows no calls
-  kJson,        // an object that holds the name and the arguments
-  kNameJson,    // the name, a mark, an object of arguments
-  kTagged,      // the name, then each argument between marks
-  kChannels,    // messages with headers: <|channel|>...<|message|>...
+  kNone,      // the template shows no calls
+  kJson,      // an object that holds the name and the arguments
+  kNameJson,  // the name, a mark, an object of arguments
+  kTagged,    // the name, then each argument between marks
+  kChannels,  // messages with headers: <|channel|>...<|message|>...
 };
 
 struct ChatFormat {
@@ -39,21 +42,23 @@ struct ChatFormat {
   std::string reasoning_field = "reasoning_content";  // of a message, as the template reads it
 
   CallStyle style = CallStyle::kNone;
-  std::vector<std::string> opening;  // marks before the name or object, in order; empty: the call stands alone
+  std::vector<std::string>
+      opening;  // marks before the name or object, in order; empty: the call stands alone
   std::size_t repeat = 0;            // where `opening` starts again for a second call
   std::vector<std::string> closing;  // marks after a call, of any number
   std::size_t closing_each = 0;      // that many stand behind each call, the others behind the last
   bool json_list = false;            // calls are elements of a list
   std::string name_key = "name", arguments_key = "arguments", id_key;
-  bool id_last = false;              // the id stands after the arguments
+  bool id_last = false;                 // the id stands after the arguments
   std::vector<std::string> after_name;  // kNameJson, kTagged: marks after the name
   std::string key_start;                // kTagged: before each argument's name
   std::vector<std::string> key_end;     // after it, up to the value or the value's kind
-  std::string text_kind, other_kind;    // marks that tell texts from JSON values; empty: not told apart
-  std::string value_end;                // after each value
-  bool value_padded = false;            // a newline stands on either side of the value
-  std::string turn_end;                 // what the template puts after an answer
-  bool content_padded = false;          // white space stands between the prompt and the content
+  std::string text_kind,
+      other_kind;               // marks that tell texts from JSON values; empty: not told apart
+  std::string value_end;        // after each value
+  bool value_padded = false;    // a newline stands on either side of the value
+  std::string turn_end;         // what the template puts after an answer
+  bool content_padded = false;  // white space stands between the prompt and the content
   // kChannels: what stands before the content, and before each message of an answer but the first.
   std::string content_start, message_start;
 
@@ -66,7 +71,9 @@ struct ChatFormat {
 
 namespace detail {
 
-inline bool is_blank(char c) { return c == ' ' || (c >= 9 && c <= 13); }
+inline bool is_blank(char c) {
+  return c == ' ' || (c >= 9 && c <= 13);
+}
 inline std::string_view trimmed(std::string_view text) {
   while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
   while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
@@ -103,8 +110,10 @@ inline std::size_t json_end(std::string_view text, std::size_t at) {
   for (; at < text.size(); ++at) {
     const char c = text[at];
     if (quoted) {
-      if (c == '\\') ++at;
-      else if (c == '"') quoted = false;
+      if (c == '\\')
+        ++at;
+      else if (c == '"')
+        quoted = false;
     } else if (c == '"') {
       quoted = true;
     } else if (c == '{' || c == '[') {
@@ -119,7 +128,8 @@ inline std::size_t json_end(std::string_view text, std::size_t at) {
 // Renders the probes and reads their marks.
 class FormatProbe {
  public:
-  FormatProbe(const ChatRender& render, std::string_view source) : render_(render), source_(source) {}
+  FormatProbe(const ChatRender& render, std::string_view source)
+      : render_(render), source_(source) {}
 
   ChatFormat run() {
     find_answer();
@@ -139,7 +149,9 @@ class FormatProbe {
 
   static Json user() { return {{"role", "user"}, {"content", kUser}}; }
   static Json call(const char* name, Json arguments, const char* id) {
-    return {{"id", id}, {"type", "function"}, {"function", {{"name", name}, {"arguments", std::move(arguments)}}}};
+    return {{"id", id},
+            {"type", "function"},
+            {"function", {{"name", name}, {"arguments", std::move(arguments)}}}};
   }
   static Json arguments() { return {{"key_cat", "val_dog"}, {"key_emu", "val_fox"}}; }
   static Json tools() {
@@ -151,7 +163,8 @@ class FormatProbe {
                        {"description", ""},
                        {"parameters",
                         {{"type", "object"},
-                         {"properties", {{"key_cat", {{"type", "string"}}}, {"key_emu", {{"type", "string"}}}}},
+                         {"properties",
+                          {{"key_cat", {{"type", "string"}}}, {"key_emu", {{"type", "string"}}}}},
                          {"required", Json::array()}}}}}});
     return out;
   }
@@ -162,26 +175,31 @@ class FormatProbe {
   }
   // What follows the user's turn when the assistant answers so; empty if the template refuses.
   std::string answer(Json message, bool with_tools, Json variables = Json::object()) const {
-    const auto text = render_(Json::array({user(), std::move(message)}), with_tools ? tools() : Json::array(), variables, false);
+    const auto text = render_(Json::array({user(), std::move(message)}),
+                              with_tools ? tools() : Json::array(), variables, false);
     if (!text) return {};
     const std::size_t at = text->find(kUser);
-    return at == std::string::npos ? std::string() : text->substr(at + std::string_view(kUser).size());
+    return at == std::string::npos ? std::string()
+                                   : text->substr(at + std::string_view(kUser).size());
   }
 
   // Where an answer starts and ends.
   void find_answer() {
-    const std::string text = answer(assistant(kContent), false, {{"enable_thinking", false}, {"thinking", false}});
+    const std::string text =
+        answer(assistant(kContent), false, {{"enable_thinking", false}, {"thinking", false}});
     const std::size_t at = text.find(kContent);
     if (at == std::string::npos) return;
     head_ = text.substr(0, at);
-    const auto prompt = render_(Json::array({user()}), Json::array(), {{"enable_thinking", false}, {"thinking", false}}, true);
+    const auto prompt = render_(Json::array({user()}), Json::array(),
+                                {{"enable_thinking", false}, {"thinking", false}}, true);
     const std::size_t asked = prompt ? prompt->find(kUser) : std::string::npos;
     if (asked != std::string::npos) {
       const std::string begun = prompt->substr(asked + std::string_view(kUser).size());
       out_.content_padded = head_.size() > begun.size() && head_.starts_with(begun) &&
                             trimmed(std::string_view(head_).substr(begun.size())).empty();
     }
-    out_.turn_end = std::string(trimmed(std::string_view(text).substr(at + std::string_view(kContent).size())));
+    out_.turn_end =
+        std::string(trimmed(std::string_view(text).substr(at + std::string_view(kContent).size())));
   }
 
   // ---- thoughts ----
@@ -191,9 +209,13 @@ class FormatProbe {
       Json message = assistant(kContent);
       message[field] = kThought;
       const std::string text = answer(std::move(message), false,
-                                      {{"enable_thinking", true}, {"thinking", true}, {"drop_thinking", false}, {"clear_thinking", false}});
+                                      {{"enable_thinking", true},
+                                       {"thinking", true},
+                                       {"drop_thinking", false},
+                                       {"clear_thinking", false}});
       const std::size_t thought = text.find(kThought), content = text.find(kContent);
-      if (thought == std::string::npos || content == std::string::npos || content < thought) continue;
+      if (thought == std::string::npos || content == std::string::npos || content < thought)
+        continue;
       out_.reasoning_field = field;
       if (text.find(kChannel) < thought) return find_channels(text, thought, content);
       const auto before = marks_of(text.substr(0, thought));
@@ -240,11 +262,14 @@ class FormatProbe {
 
   void find_calls() {
     const Json one = Json::array({call(kFirst, arguments(), "abcdef123")});
-    const Json two = Json::array({call(kFirst, arguments(), "abcdef123"), call(kSecond, arguments(), "ghijkl456")});
+    const Json two = Json::array(
+        {call(kFirst, arguments(), "abcdef123"), call(kSecond, arguments(), "ghijkl456")});
     const Json off = {{"enable_thinking", false}, {"thinking", false}};
-    std::string single = answer(assistant("", one), true, off), both = answer(assistant("", two), true, off);
+    std::string single = answer(assistant("", one), true, off),
+                both = answer(assistant("", two), true, off);
     if (single.find(kFirst) == std::string::npos) return find_named_marks();
-    if (single.find("<|channel|>") != std::string::npos && single.find("<|message|>") != std::string::npos) {
+    if (single.find("<|channel|>") != std::string::npos &&
+        single.find("<|message|>") != std::string::npos) {
       out_.style = CallStyle::kChannels;
       return;
     }
@@ -254,15 +279,16 @@ class FormatProbe {
     if (json_around(single, both, name)) return;
     const std::size_t key = single.find("key_cat", end);
     const std::size_t brace = single.find('{', end);
-    if (brace != std::string::npos && brace < key) return name_then_json(single, both, name, end, brace);
+    if (brace != std::string::npos && brace < key)
+      return name_then_json(single, both, name, end, brace);
     if (key != std::string::npos) tagged(single, both, name, end, key);
   }
   // The answer without what precedes and follows every answer.
   std::string without_frame(std::string text) const {
     std::size_t start = common_prefix(text, head_);
     // Never cut inside a mark.
-    while (start > 0 && start < text.size() && start != head_.size() && text[start - 1] != '>' && text[start - 1] != ']' &&
-           !is_blank(text[start - 1]))
+    while (start > 0 && start < text.size() && start != head_.size() && text[start - 1] != '>' &&
+           text[start - 1] != ']' && !is_blank(text[start - 1]))
       --start;
     text.erase(0, start);
     const std::size_t tail = out_.turn_end.empty() ? std::string::npos : text.rfind(out_.turn_end);
@@ -302,10 +328,14 @@ class FormatProbe {
       if (!object.is_object()) continue;
       bool named = false, given = false;
       for (const auto& [key, value] : object.items()) {
-        if (value == kFirst) out_.name_key = key, named = true;
-        else if (value == "abcdef123") out_.id_key = key, out_.id_last = given;
-        else if (value == arguments()) out_.arguments_key = key, given = true;
-        else if (value.is_string() && Json::parse(value.get<std::string>(), nullptr, false) == arguments())
+        if (value == kFirst)
+          out_.name_key = key, named = true;
+        else if (value == "abcdef123")
+          out_.id_key = key, out_.id_last = given;
+        else if (value == arguments())
+          out_.arguments_key = key, given = true;
+        else if (value.is_string() &&
+                 Json::parse(value.get<std::string>(), nullptr, false) == arguments())
           out_.arguments_key = key, given = true;
       }
       if (!named || !given) continue;
@@ -327,25 +357,33 @@ class FormatProbe {
     }
     return false;
   }
-  void name_then_json(const std::string& single, const std::string& both, std::size_t name, std::size_t end, std::size_t brace) {
+  void name_then_json(const std::string& single, const std::string& both, std::size_t name,
+                      std::size_t end, std::size_t brace) {
     const std::size_t close = json_end(single, brace);
     if (close == std::string::npos) return;
     std::string between;
     const std::size_t second = both.find(kSecond), first_brace = both.find('{', both.find(kFirst));
-    const std::size_t first_end = first_brace == std::string::npos ? first_brace : json_end(both, first_brace);
-    if (second != std::string::npos && first_end < second) between = both.substr(first_end, second - first_end);
+    const std::size_t first_end =
+        first_brace == std::string::npos ? first_brace : json_end(both, first_brace);
+    if (second != std::string::npos && first_end < second)
+      between = both.substr(first_end, second - first_end);
     out_.style = CallStyle::kNameJson;
     out_.after_name = marks_of(single.substr(end, brace - end));
     set_frame(single.substr(0, name), between, single.substr(close));
   }
-  void tagged(const std::string& single, const std::string& both, std::size_t name, std::size_t end, std::size_t key) {
+  void tagged(const std::string& single, const std::string& both, std::size_t name, std::size_t end,
+              std::size_t key) {
     constexpr std::size_t kLength = 7;  // of each key and value
     const std::size_t value = single.find("val_dog", key), next_key = single.find("key_emu", key),
                       last = single.find("val_fox", key);
-    if (value == std::string::npos || next_key < value || last == std::string::npos || last < next_key) return;
-    const std::string to_key = single.substr(end, key - end), to_value = single.substr(key + kLength, value - key - kLength);
+    if (value == std::string::npos || next_key < value || last == std::string::npos ||
+        last < next_key)
+      return;
+    const std::string to_key = single.substr(end, key - end),
+                      to_value = single.substr(key + kLength, value - key - kLength);
     const std::string next = single.substr(value + kLength, next_key - value - kLength);
-    // Up to the key, the first argument follows the name as the second follows a value: what both end with opens a key.
+    // Up to the key, the first argument follows the name as the second follows a value: what both
+    // end with opens a key.
     std::string start = to_key.substr(to_key.size() - common_suffix(to_key, next));
     if (const std::size_t tag = start.find('<'); tag != std::string::npos) start.erase(0, tag);
     const std::string value_end = next.substr(0, next.size() - start.size());
@@ -363,17 +401,21 @@ class FormatProbe {
     const std::size_t second = both.find(kSecond), first_last = both.find("val_fox");
     if (second != std::string::npos && first_last < second) {
       between = both.substr(first_last + kLength, second - first_last - kLength);
-      if (const std::size_t at = between.find(out_.value_end); at != std::string::npos) between.erase(0, at + out_.value_end.size());
+      if (const std::size_t at = between.find(out_.value_end); at != std::string::npos)
+        between.erase(0, at + out_.value_end.size());
     }
     set_frame(single.substr(0, name), between, after);
   }
   // A value that is no text may be announced otherwise.
   void set_key_end(const std::string& to_text) {
     const std::string other = without_frame(
-        answer(assistant("", Json::array({call(kFirst, {{"key_cat", 48151}}, "abcdef123")})), true, {{"enable_thinking", false}, {"thinking", false}}));
+        answer(assistant("", Json::array({call(kFirst, {{"key_cat", 48151}}, "abcdef123")})), true,
+               {{"enable_thinking", false}, {"thinking", false}}));
     const std::size_t key = other.rfind("key_cat"), value = other.rfind("48151");
-    const std::string to_other = key != std::string::npos && value != std::string::npos && key < value
-                                     ? other.substr(key + 7, value - key - 7) : to_text;
+    const std::string to_other =
+        key != std::string::npos && value != std::string::npos && key < value
+            ? other.substr(key + 7, value - key - 7)
+            : to_text;
     if (to_other == to_text) {
       out_.key_end = marks_of(to_text);
       return;
@@ -387,7 +429,8 @@ class FormatProbe {
   void find_named_marks() {
     const auto prompt = render_(Json::array({user()}), tools(), Json::object(), true);
     const std::string shown = (prompt ? *prompt : std::string()) + std::string(source_);
-    for (const auto& [open, close] : {std::pair{"<|tool_call|>", ""}, {"<tool_call>", "</tool_call>"}, {"[TOOL_CALLS]", ""}}) {
+    for (const auto& [open, close] :
+         {std::pair{"<|tool_call|>", ""}, {"<tool_call>", "</tool_call>"}, {"[TOOL_CALLS]", ""}}) {
       if (shown.find(open) == std::string::npos) continue;
       out_.style = CallStyle::kJson;
       out_.opening = {open};
@@ -414,7 +457,8 @@ inline ChatFormat ChatFormat::derive(const ChatRender& render, std::string_view 
 inline bool ChatFormat::opens_reasoning(std::string_view prompt) const {
   if (reasoning_start.empty()) return false;
   const std::size_t start = prompt.rfind(reasoning_start);
-  return start != std::string_view::npos && detail::trimmed(prompt.substr(start + reasoning_start.size())).empty();
+  return start != std::string_view::npos &&
+         detail::trimmed(prompt.substr(start + reasoning_start.size())).empty();
 }
 
 }  // namespace veloce::text

@@ -1,5 +1,5 @@
-// Values inside a model's tool calls: finding the end of JSON that comes in pieces, and reading arguments whose type only
-// the tool's schema tells.
+// Values inside a model's tool calls: finding the end of JSON that comes in pieces, and reading
+// arguments whose type only the tool's schema tells.
 #pragma once
 
 #include <cstddef>
@@ -24,9 +24,12 @@ class JsonScan {
     for (std::size_t i = 0; i < text.size() && !done_; ++i) {
       const char c = text[i];
       if (quoted_) {
-        if (escaped_) escaped_ = false;
-        else if (c == '\\') escaped_ = true;
-        else if (c == '"') quoted_ = false, done_ = depth_ == 0;
+        if (escaped_)
+          escaped_ = false;
+        else if (c == '\\')
+          escaped_ = true;
+        else if (c == '"')
+          quoted_ = false, done_ = depth_ == 0;
       } else if (c == '"') {
         quoted_ = true;
       } else if (c == '{' || c == '[') {
@@ -53,19 +56,26 @@ inline std::string json_text(const std::string& json) {
   return parsed.is_string() ? parsed.get<std::string>() : json;
 }
 
-// The type that a tool's schema gives an argument: "" if it is not told; "string" if texts are among several.
-inline std::string argument_type(const nlohmann::ordered_json& tools, std::string_view function, const std::string& key) {
+// The type that a tool's schema gives an argument: "" if it is not told; "string" if texts are
+// among several.
+inline std::string argument_type(const nlohmann::ordered_json& tools, std::string_view function,
+                                 const std::string& key) {
   if (!tools.is_array()) return {};
   for (const auto& tool : tools) {
     if (!tool.is_object()) continue;
-    const auto& body = tool.contains("function") && tool["function"].is_object() ? tool["function"] : tool;
+    const auto& body =
+        tool.contains("function") && tool["function"].is_object() ? tool["function"] : tool;
     if (!body.contains("name") || body["name"] != function) continue;
     for (const char* schema : {"parameters", "parametersJsonSchema", "input_schema"}) {
-      if (!body.contains(schema) || !body[schema].is_object() || !body[schema].contains("properties")) continue;
+      if (!body.contains(schema) || !body[schema].is_object() ||
+          !body[schema].contains("properties"))
+        continue;
       const auto& properties = body[schema]["properties"];
-      if (!properties.is_object() || !properties.contains(key) || !properties[key].is_object()) return {};
+      if (!properties.is_object() || !properties.contains(key) || !properties[key].is_object())
+        return {};
       const auto& property = properties[key];
-      if (property.contains("type") && property["type"].is_string()) return property["type"].get<std::string>();
+      if (property.contains("type") && property["type"].is_string())
+        return property["type"].get<std::string>();
       if (property.contains("enum") && property["enum"].is_array()) {
         bool texts = !property["enum"].empty();
         for (const auto& value : property["enum"]) texts = texts && value.is_string();
@@ -80,22 +90,24 @@ inline std::string argument_type(const nlohmann::ordered_json& tools, std::strin
 // True for an expression of constants, lists, tuples and dicts alone.
 inline bool is_literal(const jinja::Expression& e) {
   using jinja::Op;
-  if (e.op != Op::kConstant && e.op != Op::kList && e.op != Op::kTuple && e.op != Op::kDict && e.op != Op::kNegate)
+  if (e.op != Op::kConstant && e.op != Op::kList && e.op != Op::kTuple && e.op != Op::kDict &&
+      e.op != Op::kNegate)
     return false;
   for (const auto& part : e.parts)
     if (part == nullptr || !is_literal(*part)) return false;
   return true;
 }
 
-// The JSON text of an argument written as text: JSON as it is; Python's form (True, None, ['a']), which some templates
-// print; anything else is a text.
+// The JSON text of an argument written as text: JSON as it is; Python's form (True, None, ['a']),
+// which some templates print; anything else is a text.
 inline std::string argument_json(std::string_view text, std::string_view type) {
   const std::string_view plain = trimmed(text);
   if (nlohmann::json::accept(plain)) return std::string(plain);
   std::string quoted;
   jinja::append_json_string(text, false, quoted);
   if (plain.empty() || plain.size() > 65536) return quoted;
-  const bool may_be_python = plain == "True" || plain == "False" || plain == "None" || plain[0] == '[' || plain[0] == '{' ||
+  const bool may_be_python = plain == "True" || plain == "False" || plain == "None" ||
+                             plain[0] == '[' || plain[0] == '{' ||
                              (plain[0] == '(' && type == "array");
   if (!may_be_python || plain.find("}}") != std::string_view::npos) {
     if (!may_be_python || plain.find("{%") != std::string_view::npos) return quoted;
@@ -103,9 +115,11 @@ inline std::string argument_json(std::string_view text, std::string_view type) {
   const auto parsed = jinja::Template::parse("{{ (" + std::string(plain) + ") | tojson }}");
   if (!parsed) return quoted;
   const jinja::Body& body = (*parsed).body();
-  if (body.size() != 1 || body[0]->what != jinja::Do::kPrint || body[0]->expressions.size() != 1) return quoted;
+  if (body.size() != 1 || body[0]->what != jinja::Do::kPrint || body[0]->expressions.size() != 1)
+    return quoted;
   const jinja::Expression& whole = *body[0]->expressions[0];
-  if (whole.op != jinja::Op::kFilter || whole.text != "tojson" || whole.call != nullptr || !is_literal(*whole.parts[0]))
+  if (whole.op != jinja::Op::kFilter || whole.text != "tojson" || whole.call != nullptr ||
+      !is_literal(*whole.parts[0]))
     return quoted;
   jinja::RenderResult result = (*parsed).render(nlohmann::ordered_json::object());
   return result.ok() && nlohmann::json::accept(result.output) ? result.output : quoted;

@@ -1,6 +1,6 @@
-// Groups of bytes, by which a token trie and a grammar tell each other what a whole subtree may hold: a set of groups is
-// 64 bits. Where a grammar stays where it is for every byte of a subtree (the middle of a string, say), all tokens of
-// the subtree are allowed and none need be walked.
+// Groups of bytes, by which a token trie and a grammar tell each other what a whole subtree may
+// hold: a set of groups is 64 bits. Where a grammar stays where it is for every byte of a subtree
+// (the middle of a string, say), all tokens of the subtree are allowed and none need be walked.
 #pragma once
 
 #include <array>
@@ -16,17 +16,23 @@ inline constexpr ByteGroups kHighCharacters = ByteGroups(1) << 62;
 inline constexpr ByteGroups kStrayBytes = ByteGroups(1) << 63;
 
 namespace detail {
-// Letters and digits by kind, controls but tab and line ends together, every other ASCII character by itself.
+// Letters and digits by kind, controls but tab and line ends together, every other ASCII character
+// by itself.
 constexpr std::array<ByteGroups, 128> ascii_groups() {
   std::array<ByteGroups, 128> groups{};
   int next = 4;
   for (unsigned b = 0; b < 128; ++b) {
     int group = 0;
-    if (b >= 'a' && b <= 'z') group = 0;
-    else if (b >= 'A' && b <= 'Z') group = 1;
-    else if (b >= '0' && b <= '9') group = 2;
-    else if ((b < 0x20 && b != '\t' && b != '\n' && b != '\r') || b == 0x7F) group = 3;
-    else group = next++;
+    if (b >= 'a' && b <= 'z')
+      group = 0;
+    else if (b >= 'A' && b <= 'Z')
+      group = 1;
+    else if (b >= '0' && b <= '9')
+      group = 2;
+    else if ((b < 0x20 && b != '\t' && b != '\n' && b != '\r') || b == 0x7F)
+      group = 3;
+    else
+      group = next++;
     groups[b] = ByteGroups(1) << group;
   }
   return groups;
@@ -43,7 +49,9 @@ class Utf8Place {
   // The place after one more byte, which adds to `groups` what it belongs to.
   Utf8Place after(std::uint8_t byte, ByteGroups& groups) const {
     Utf8Place next = moved(byte);
-    groups |= next.lost() ? kStrayBytes : byte < 0x80 ? detail::kAsciiGroups[byte] : kHighCharacters;
+    groups |= next.lost()   ? kStrayBytes
+              : byte < 0x80 ? detail::kAsciiGroups[byte]
+                            : kHighCharacters;
     return next;
   }
 
@@ -66,7 +74,7 @@ class Utf8Place {
     return next;
   }
 
-  std::int8_t more_ = 0;                  // bytes that the character still needs; -1: no character any more
+  std::int8_t more_ = 0;  // bytes that the character still needs; -1: no character any more
   std::uint8_t low_ = 0x80, high_ = 0xBF;  // of the next
 };
 

@@ -1,14 +1,16 @@
-// Jinja templates as chat templates use them: jinja2's language in the environment of Hugging Face's
-// apply_chat_template (trim_blocks, lstrip_blocks, loop controls, the tag generation, an immutable sandbox, the filters
-// tojson and from_json, the functions raise_exception and strftime_now).
+// Jinja templates as chat templates use them: jinja2's language in the environment of Hugging
+// Face's apply_chat_template (trim_blocks, lstrip_blocks, loop controls, the tag generation, an
+// immutable sandbox, the filters tojson and from_json, the functions raise_exception and
+// strftime_now).
 //
-//   auto parsed = Template::parse(source);             // a Status with the line if it is no template
-//   RenderResult r = (*parsed).render(context);        // context: a JSON object of variables
-//   if (!r.ok()) ... r.error.kind, r.error.message, r.error.line
+//   auto parsed = Template::parse(source);             // a Status with the line if it is no
+//   template RenderResult r = (*parsed).render(context);        // context: a JSON object of
+//   variables if (!r.ok()) ... r.error.kind, r.error.message, r.error.line
 //
-// Parsing and rendering are bounded in time, memory and stack (Limits), whoever wrote the template. Not supported, with
-// an error by name: templates in several files (include, import, extends, block), the filter urlize, the function
-// lipsum; whole numbers stop at 12,800 bits. See the interpreter's headers for the parts.
+// Parsing and rendering are bounded in time, memory and stack (Limits), whoever wrote the template.
+// Not supported, with an error by name: templates in several files (include, import, extends,
+// block), the filter urlize, the function lipsum; whole numbers stop at 12,800 bits. See the
+// interpreter's headers for the parts.
 #pragma once
 
 #include <memory>
@@ -44,10 +46,12 @@ class Template {
   static Result<Template> parse(std::string_view source, Error* error = nullptr) {
     const auto refuse = [&](const Error& e) {
       if (error != nullptr) *error = e;
-      return Status(Code::kInvalidArgument, "template, line " + std::to_string(e.line) + ": " + e.message);
+      return Status(Code::kInvalidArgument,
+                    "template, line " + std::to_string(e.line) + ": " + e.message);
     };
     if (source.size() > kMaxTemplateSize)
-      return refuse({ErrorKind::kSyntax, "TemplateSyntaxError", "the template is larger than 4 MiB", 1});
+      return refuse(
+          {ErrorKind::kSyntax, "TemplateSyntaxError", "the template is larger than 4 MiB", 1});
     std::vector<Token> tokens;
     Lexer lexer(source);
     if (!lexer.run(tokens)) return refuse(lexer.error());
@@ -60,13 +64,17 @@ class Template {
     return out;
   }
 
-  // Renders with the variables of `context` (an object, or null for none). May run in several threads at once.
-  RenderResult render(const nlohmann::ordered_json& context, const Limits& limits = {}, const Clock& clock = {}) const {
+  // Renders with the variables of `context` (an object, or null for none). May run in several
+  // threads at once.
+  RenderResult render(const nlohmann::ordered_json& context, const Limits& limits = {},
+                      const Clock& clock = {}) const {
     Runtime rt(limits, clock);
     RenderResult out;
     {
-      const Value variables = context.is_object() ? from_json_value(rt, context) : make_dict(rt, {});
-      if (!context.is_object() && !context.is_null()) type_error(rt, "the context is not an object");
+      const Value variables =
+          context.is_object() ? from_json_value(rt, context) : make_dict(rt, {});
+      if (!context.is_object() && !context.is_null())
+        type_error(rt, "the context is not an object");
       if (!rt.failed()) {
         Interpreter interpreter(rt, variables);
         out.output = interpreter.run(*body_, *own_names_);

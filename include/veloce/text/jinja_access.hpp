@@ -36,89 +36,111 @@ inline Value count_items(Runtime& rt, const Value& self, Args& args) {
 inline Value index_items(Runtime& rt, const Value& self, Args& args) {
   const auto a = bind(rt, "index", args, 1, {"", "", ""});
   const std::int64_t size = std::int64_t(self.items().size());
-  const auto clamp = [&](std::int64_t i) { return std::clamp<std::int64_t>(i < 0 ? i + size : i, 0, size); };
+  const auto clamp = [&](std::int64_t i) {
+    return std::clamp<std::int64_t>(i < 0 ? i + size : i, 0, size);
+  };
   const std::int64_t end = clamp(int_argument(rt, a[2], size));
   for (std::int64_t i = clamp(int_argument(rt, a[1], 0)); i < end; ++i)
-    if (rt.step() && equal_counted(rt, self.items()[std::size_t(i)], a[0])) return Value::integer(i);
+    if (rt.step() && equal_counted(rt, self.items()[std::size_t(i)], a[0]))
+      return Value::integer(i);
   return value_error(rt, repr(rt, a[0]) + " is not in list");
 }
 
 inline constexpr MethodEntry kListMethods[] = {
-    {"copy", VELOCE_JINJA_METHOD {
-       bind(rt, "copy", args, 0, {});
-       return make_list(rt, self.items());
-     }},
-    {"count", count_items},
-    {"index", index_items},
-};
+    {"copy", VELOCE_JINJA_METHOD{bind(rt, "copy", args, 0, {});
+return make_list(rt, self.items());
+}  // namespace detail
+}  // namespace veloce::text::jinja
+, {"count", count_items}, {"index", index_items},
+}
+;
 inline constexpr MethodEntry kTupleMethods[] = {{"count", count_items}, {"index", index_items}};
 inline constexpr MethodEntry kDictMethods[] = {
-    {"copy", VELOCE_JINJA_METHOD {
-       bind(rt, "copy", args, 0, {});
-       return make_dict(rt, self.get<DictObject>().dict);
-     }},
-    {"get", VELOCE_JINJA_METHOD {
-       const auto a = bind(rt, "get", args, 1, {"", ""});
-       if (rt.failed() || !check_hashable(rt, a[0])) return {};
-       const Value* found = self.get<DictObject>().dict.find(a[0]);
-       if (found != nullptr) return *found;
-       return a[1].is_missing() ? Value::none() : a[1];
-     }},
-    {"items", VELOCE_JINJA_METHOD { return make_view(rt, self, ViewObject::What::kItems, args); }},
-    {"keys", VELOCE_JINJA_METHOD { return make_view(rt, self, ViewObject::What::kKeys, args); }},
-    {"values", VELOCE_JINJA_METHOD { return make_view(rt, self, ViewObject::What::kValues, args); }},
-};
+    {"copy", VELOCE_JINJA_METHOD{bind(rt, "copy", args, 0, {});
+return make_dict(rt, self.get<DictObject>().dict);
+}
+}
+, {"get", VELOCE_JINJA_METHOD{const auto a = bind(rt, "get", args, 1, {"", ""});
+if (rt.failed() || !check_hashable(rt, a[0])) return {};
+const Value* found = self.get<DictObject>().dict.find(a[0]);
+if (found != nullptr) return *found;
+return a[1].is_missing() ? Value::none() : a[1];
+}
+}
+, {"items", VELOCE_JINJA_METHOD{return make_view(rt, self, ViewObject::What::kItems, args);
+}
+}
+, {"keys", VELOCE_JINJA_METHOD{return make_view(rt, self, ViewObject::What::kKeys, args);
+}
+}
+, {"values", VELOCE_JINJA_METHOD{return make_view(rt, self, ViewObject::What::kValues, args);
+}
+}
+,
+}
+;
 inline constexpr MethodEntry kIntMethods[] = {
-    {"bit_count", VELOCE_JINJA_METHOD {
-       bind(rt, "bit_count", args, 0, {});
-       BigInt v = to_big(self);
-       std::int64_t n = 0;
-       for (char c : magnitude_digits(make_big(rt, v.negative() ? -v : v), 2, false)) n += c == '1' ? 1 : 0;
-       return Value::integer(n);
-     }},
-    {"bit_length", VELOCE_JINJA_METHOD {
-       bind(rt, "bit_length", args, 0, {});
-       return Value::integer(std::int64_t(to_big(self).bit_length()));
-     }},
-    {"conjugate", VELOCE_JINJA_METHOD {
-       bind(rt, "conjugate", args, 0, {});
-       return add(rt, self, Value::integer(0));
-     }},
-};
+    {"bit_count", VELOCE_JINJA_METHOD{bind(rt, "bit_count", args, 0, {});
+BigInt v = to_big(self);
+std::int64_t n = 0;
+for (char c : magnitude_digits(make_big(rt, v.negative() ? -v : v), 2, false))
+  n += c == '1' ? 1 : 0;
+return Value::integer(n);
+}
+}
+, {"bit_length", VELOCE_JINJA_METHOD{bind(rt, "bit_length", args, 0, {});
+return Value::integer(std::int64_t(to_big(self).bit_length()));
+}
+}
+, {"conjugate", VELOCE_JINJA_METHOD{bind(rt, "conjugate", args, 0, {});
+return add(rt, self, Value::integer(0));
+}
+}
+,
+}
+;
 inline constexpr MethodEntry kFloatMethods[] = {
-    {"is_integer", VELOCE_JINJA_METHOD {
-       bind(rt, "is_integer", args, 0, {});
-       return Value::boolean(std::isfinite(self.as_float()) && self.as_float() == std::floor(self.as_float()));
-     }},
-};
+    {"is_integer", VELOCE_JINJA_METHOD{bind(rt, "is_integer", args, 0, {});
+return Value::boolean(std::isfinite(self.as_float()) &&
+                      self.as_float() == std::floor(self.as_float()));
+}
+}
+,
+}
+;
 inline constexpr MethodEntry kCyclerMethods[] = {
-    {"next", VELOCE_JINJA_METHOD {
-       bind(rt, "next", args, 0, {});
-       CyclerObject& cycler = self.get<CyclerObject>();
-       const Value out = cycler.items[cycler.next];
-       cycler.next = (cycler.next + 1) % cycler.items.size();
-       return out;
-     }},
-    {"reset", VELOCE_JINJA_METHOD {
-       bind(rt, "reset", args, 0, {});
-       self.get<CyclerObject>().next = 0;
-       return Value::none();
-     }},
-};
+    {"next", VELOCE_JINJA_METHOD{bind(rt, "next", args, 0, {});
+CyclerObject& cycler = self.get<CyclerObject>();
+const Value out = cycler.items[cycler.next];
+cycler.next = (cycler.next + 1) % cycler.items.size();
+return out;
+}
+}
+, {"reset", VELOCE_JINJA_METHOD{bind(rt, "reset", args, 0, {});
+self.get<CyclerObject>().next = 0;
+return Value::none();
+}
+}
+,
+}
+;
 
 // What would change the object: hidden by the sandbox.
-inline constexpr std::string_view kListMutators[] = {"append", "clear", "extend", "insert",
+inline constexpr std::string_view kListMutators[] = {"append", "clear",  "extend",  "insert",
                                                      "pop",    "remove", "reverse", "sort"};
-inline constexpr std::string_view kDictMutators[] = {"clear", "pop", "popitem", "setdefault", "update"};
+inline constexpr std::string_view kDictMutators[] = {"clear", "pop", "popitem", "setdefault",
+                                                     "update"};
 // Names every Python object has; with two underscores in front the sandbox hides them.
 inline constexpr std::string_view kInternals[] = {
-    "__class__", "__delattr__", "__dir__", "__doc__", "__eq__", "__format__", "__ge__", "__getattribute__",
-    "__getstate__", "__gt__", "__hash__", "__init__", "__init_subclass__", "__le__", "__lt__", "__ne__", "__new__",
-    "__reduce__", "__reduce_ex__", "__repr__", "__setattr__", "__sizeof__", "__str__", "__subclasshook__"};
+    "__class__",   "__delattr__", "__dir__",           "__doc__",         "__eq__",
+    "__format__",  "__ge__",      "__getattribute__",  "__getstate__",    "__gt__",
+    "__hash__",    "__init__",    "__init_subclass__", "__le__",          "__lt__",
+    "__ne__",      "__new__",     "__reduce__",        "__reduce_ex__",   "__repr__",
+    "__setattr__", "__sizeof__",  "__str__",           "__subclasshook__"};
 
 // And those of everything with a length.
-inline constexpr std::string_view kContainerInternals[] = {"__len__", "__getitem__", "__contains__", "__iter__",
-                                                           "__add__", "__mul__",     "__rmul__"};
+inline constexpr std::string_view kContainerInternals[] = {
+    "__len__", "__getitem__", "__contains__", "__iter__", "__add__", "__mul__", "__rmul__"};
 
 template <class Table>
 inline bool listed(const Table& table, std::string_view name) {
@@ -132,16 +154,24 @@ inline const MethodEntry* find_method_entry(const MethodEntry (&table)[N], std::
 }
 inline const MethodEntry* method_of(const Value& v, std::string_view name) {
   switch (v.kind()) {
-    case Kind::kString: return find_method_entry(kStringMethods, name);
-    case Kind::kList: return find_method_entry(kListMethods, name);
-    case Kind::kTuple: return find_method_entry(kTupleMethods, name);
-    case Kind::kDict: return find_method_entry(kDictMethods, name);
+    case Kind::kString:
+      return find_method_entry(kStringMethods, name);
+    case Kind::kList:
+      return find_method_entry(kListMethods, name);
+    case Kind::kTuple:
+      return find_method_entry(kTupleMethods, name);
+    case Kind::kDict:
+      return find_method_entry(kDictMethods, name);
     case Kind::kBool:
     case Kind::kInt:
-    case Kind::kBigInt: return find_method_entry(kIntMethods, name);
-    case Kind::kFloat: return find_method_entry(kFloatMethods, name);
-    case Kind::kCycler: return find_method_entry(kCyclerMethods, name);
-    default: return nullptr;
+    case Kind::kBigInt:
+      return find_method_entry(kIntMethods, name);
+    case Kind::kFloat:
+      return find_method_entry(kFloatMethods, name);
+    case Kind::kCycler:
+      return find_method_entry(kCyclerMethods, name);
+    default:
+      return nullptr;
   }
 }
 
@@ -150,8 +180,10 @@ inline Value no_attribute(Runtime& rt, const Value& object, std::string_view nam
   return make_undefined(rt, "'" + who + "' has no attribute " + string_repr(name));
 }
 inline Value unsafe_attribute(Runtime& rt, const Value& object, std::string_view name) {
-  return make_undefined(rt, "access to attribute " + string_repr(name) + " of '" + type_name(object) +
-                                "' object is unsafe.", true);
+  return make_undefined(rt,
+                        "access to attribute " + string_repr(name) + " of '" + type_name(object) +
+                            "' object is unsafe.",
+                        true);
 }
 
 // getattr(object, name) as Python has it; missing if there is no such attribute.
@@ -164,9 +196,11 @@ inline Value python_attribute(Runtime& rt, const Value& object, std::string_view
   if (const MethodEntry* entry = method_of(object, name))
     return make_method(rt, object, entry->name, entry->method);
   const bool container = object.is_string() || object.is_sequence() || object.is_dict();
-  if (name.starts_with("__") && (listed(kInternals, name) || (container && listed(kContainerInternals, name))))
+  if (name.starts_with("__") &&
+      (listed(kInternals, name) || (container && listed(kContainerInternals, name))))
     return unsafe_attribute(rt, object, name);
-  if ((object.is(Kind::kList) && listed(kListMutators, name)) || (object.is_dict() && listed(kDictMutators, name)))
+  if ((object.is(Kind::kList) && listed(kListMutators, name)) ||
+      (object.is_dict() && listed(kDictMutators, name)))
     return unsafe_attribute(rt, object, name);
   if (object.is_integral() || object.is(Kind::kFloat)) {
     if (name == "real") return object.is(Kind::kBool) ? Value::integer(object.as_int()) : object;
@@ -216,19 +250,22 @@ inline Value python_item(Runtime& rt, const Value& object, const Value& key) {
   const bool ascii = text.size() == object.text_length();
   if (!ascii && !rt.step(text.size() / 64)) return {};
   const std::size_t at = ascii ? std::size_t(i) : offset_of(text, std::size_t(i));
-  return like(object, make_string(rt, text.substr(at, std::size_t(utf8_length(static_cast<unsigned char>(text[at]))))));
+  return like(object, make_string(rt, text.substr(at, std::size_t(utf8_length(
+                                                          static_cast<unsigned char>(text[at]))))));
 }
 
 }  // namespace detail
 
-// The loop's own attributes; in jinja_interpreter.hpp, which knows loops and macros. Missing if there is none such.
+// The loop's own attributes; in jinja_interpreter.hpp, which knows loops and macros. Missing if
+// there is none such.
 Value object_attribute(Runtime& rt, const Value& object, std::string_view name);
 
 // object.name of a template: the attribute, else the item; undefined if there is neither.
 inline Value get_attribute(Runtime& rt, const Value& object, std::string_view name) {
   if (object.is_undefined()) return undefined_error(rt, object);
-  Value out = object.is(Kind::kLoop) || object.is(Kind::kMacro) ? object_attribute(rt, object, name)
-                                                                : detail::python_attribute(rt, object, name);
+  Value out = object.is(Kind::kLoop) || object.is(Kind::kMacro)
+                  ? object_attribute(rt, object, name)
+                  : detail::python_attribute(rt, object, name);
   if (!out.is_missing()) return out;
   if (object.is_dict()) {
     const Value* found = object.get<DictObject>().dict.find(name);
@@ -237,22 +274,26 @@ inline Value get_attribute(Runtime& rt, const Value& object, std::string_view na
   return detail::no_attribute(rt, object, name);
 }
 
-// object[key] of a template: the item, else (for a text) the attribute; undefined if there is neither.
+// object[key] of a template: the item, else (for a text) the attribute; undefined if there is
+// neither.
 inline Value get_item(Runtime& rt, const Value& object, const Value& key) {
   if (object.is_undefined()) return undefined_error(rt, object);
   Value out = detail::python_item(rt, object, key);
   if (!out.is_missing()) return out;
   if (key.is_string()) {
-    out = object.is(Kind::kLoop) || object.is(Kind::kMacro) ? object_attribute(rt, object, key.text())
-                                                            : detail::python_attribute(rt, object, key.text());
+    out = object.is(Kind::kLoop) || object.is(Kind::kMacro)
+              ? object_attribute(rt, object, key.text())
+              : detail::python_attribute(rt, object, key.text());
     if (!out.is_missing()) return out;
     return detail::no_attribute(rt, object, key.text());
   }
-  return make_undefined(rt, std::string(type_name(object)) + " object has no element " + repr(rt, key));
+  return make_undefined(rt,
+                        std::string(type_name(object)) + " object has no element " + repr(rt, key));
 }
 
 // object[start:stop:step]; missing or none parts are left open.
-inline Value get_slice(Runtime& rt, const Value& object, const Value& start, const Value& stop, const Value& step) {
+inline Value get_slice(Runtime& rt, const Value& object, const Value& start, const Value& stop,
+                       const Value& step) {
   if (object.is_undefined()) return undefined_error(rt, object);
   if (!object.is_sequence() && !object.is_string() && !object.is(Kind::kRange))
     return type_error(rt, std::string("'") + type_name(object) + "' object is not subscriptable");
@@ -269,7 +310,8 @@ inline Value get_slice(Runtime& rt, const Value& object, const Value& start, con
     const std::int64_t i = v.as_int() < 0 ? v.as_int() + size : v.as_int();
     return std::clamp(i, low, high);
   };
-  const std::int64_t from = clamp(start, stride < 0 ? high : low), to = clamp(stop, stride < 0 ? low : high);
+  const std::int64_t from = clamp(start, stride < 0 ? high : low),
+                     to = clamp(stop, stride < 0 ? low : high);
   const std::int64_t span = stride > 0 ? to - from : from - to;
   const std::uint64_t magnitude = stride > 0 ? std::uint64_t(stride) : ~std::uint64_t(stride) + 1;
   const std::int64_t count = span <= 0 ? 0 : std::int64_t(std::uint64_t(span - 1) / magnitude) + 1;
@@ -279,15 +321,18 @@ inline Value get_slice(Runtime& rt, const Value& object, const Value& start, con
     out->start = range.start + from * range.step;
     // One element or none: any step will do, and the product may not fit.
     out->step = count <= 1 ? range.step : range.step * stride;
-    out->stop = count <= 1 ? out->start + count * (range.step > 0 ? 1 : -1) : out->start + count * out->step;
+    out->stop = count <= 1 ? out->start + count * (range.step > 0 ? 1 : -1)
+                           : out->start + count * out->step;
     out->charge(rt.memory(), sizeof(RangeObject));
     return Value::object(Kind::kRange, std::move(out));
   }
   if (object.is_sequence()) {
     std::vector<Value> out;
-    if (!rt.step(std::uint64_t(count) / 8) || !rt.reserve(std::uint64_t(count) * sizeof(Value))) return {};
+    if (!rt.step(std::uint64_t(count) / 8) || !rt.reserve(std::uint64_t(count) * sizeof(Value)))
+      return {};
     out.reserve(std::size_t(count));
-    for (std::int64_t i = 0; i < count; ++i) out.push_back(object.items()[std::size_t(from + i * stride)]);
+    for (std::int64_t i = 0; i < count; ++i)
+      out.push_back(object.items()[std::size_t(from + i * stride)]);
     return make_list(rt, std::move(out), object.kind());
   }
   const std::string& text = object.text();

@@ -1,4 +1,5 @@
-// The syntax tree of a template. Nodes are plain data; the parser makes them and the interpreter reads them.
+// The syntax tree of a template. Nodes are plain data; the parser makes them and the interpreter
+// reads them.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +18,15 @@ using ExpressionPtr = std::unique_ptr<Expression>;
 
 // What an expression does with its parts:
 enum class Op : std::uint8_t {
-  kConstant,   // value
-  kName,       // text
-  kList,       // parts
-  kTuple,      // parts
-  kDict,       // parts: key, value, key, value, ...
-  kNot,        // parts[0]
-  kNegate,     // parts[0]
-  kPlus,       // parts[0]
-  kAnd,        // parts[0], parts[1]
+  kConstant,  // value
+  kName,      // text
+  kList,      // parts
+  kTuple,     // parts
+  kDict,      // parts: key, value, key, value, ...
+  kNot,       // parts[0]
+  kNegate,    // parts[0]
+  kPlus,      // parts[0]
+  kAnd,       // parts[0], parts[1]
   kOr,
   kAdd,
   kSubtract,
@@ -45,7 +46,16 @@ enum class Op : std::uint8_t {
   kTest,       // parts[0], text, test, call
 };
 
-enum class Comparison : std::uint8_t { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual, kIn, kNotIn };
+enum class Comparison : std::uint8_t {
+  kEqual,
+  kNotEqual,
+  kLess,
+  kLessEqual,
+  kGreater,
+  kGreaterEqual,
+  kIn,
+  kNotIn
+};
 
 // Arguments as written.
 struct CallArguments {
@@ -93,17 +103,17 @@ struct MacroDefinition {
 };
 
 enum class Do : std::uint8_t {
-  kText,        // text
-  kPrint,       // expressions
-  kIf,          // branches: test (null: else) and body
-  kFor,         // target, expressions[0] iterable, condition, body, otherwise, recursive
-  kSet,         // target, expressions[0]
-  kSetBlock,    // target, expressions[0] filter or null, body
-  kMacro,       // macro
-  kCall,        // macro (the caller), expressions[0] the call
-  kFilter,      // expressions[0] the filter, body
-  kWith,        // targets, expressions, body
-  kScope,       // body: a scope of its own (generation)
+  kText,      // text
+  kPrint,     // expressions
+  kIf,        // branches: test (null: else) and body
+  kFor,       // target, expressions[0] iterable, condition, body, otherwise, recursive
+  kSet,       // target, expressions[0]
+  kSetBlock,  // target, expressions[0] filter or null, body
+  kMacro,     // macro
+  kCall,      // macro (the caller), expressions[0] the call
+  kFilter,    // expressions[0] the filter, body
+  kWith,      // targets, expressions, body
+  kScope,     // body: a scope of its own (generation)
   kBreak,
   kContinue,
 };

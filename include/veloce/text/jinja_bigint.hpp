@@ -1,5 +1,5 @@
-// Whole numbers beyond 64 bits, as Python has them: enough for literals, arithmetic and printing in templates. Sizes are
-// bounded by the caller (kMaxLimbs): a template is no place for number theory.
+// Whole numbers beyond 64 bits, as Python has them: enough for literals, arithmetic and printing in
+// templates. Sizes are bounded by the caller (kMaxLimbs): a template is no place for number theory.
 #pragma once
 
 #include <algorithm>
@@ -86,8 +86,10 @@ class BigInt {
     bool sticky = false;
     for (std::size_t i = 0; i < bits; ++i) {
       const bool bit = (limbs_[i / 32] >> (i % 32) & 1) != 0;
-      if (i < bits - 64) sticky = sticky || bit;
-      else if (bit) top |= std::uint64_t(1) << (i - (bits - 64));
+      if (i < bits - 64)
+        sticky = sticky || bit;
+      else if (bit)
+        top |= std::uint64_t(1) << (i - (bits - 64));
     }
     const double v = std::ldexp(double(top | (sticky ? 1 : 0)), int(bits - 64));
     return negative_ ? -v : v;
@@ -113,7 +115,8 @@ class BigInt {
   }
   friend BigInt operator+(const BigInt& a, const BigInt& b) {
     if (a.negative_ == b.negative_) return signed_value(add(a.limbs_, b.limbs_), a.negative_);
-    if (compare_magnitude(a.limbs_, b.limbs_) >= 0) return signed_value(subtract(a.limbs_, b.limbs_), a.negative_);
+    if (compare_magnitude(a.limbs_, b.limbs_) >= 0)
+      return signed_value(subtract(a.limbs_, b.limbs_), a.negative_);
     return signed_value(subtract(b.limbs_, a.limbs_), b.negative_);
   }
   friend BigInt operator-(const BigInt& a, const BigInt& b) { return a + -b; }
@@ -123,7 +126,8 @@ class BigInt {
       std::uint64_t carry = 0;
       for (std::size_t j = 0; j < b.limbs_.size() || carry != 0; ++j) {
         const std::uint64_t product =
-            out[i + j] + carry + (j < b.limbs_.size() ? std::uint64_t(a.limbs_[i]) * b.limbs_[j] : 0);
+            out[i + j] + carry +
+            (j < b.limbs_.size() ? std::uint64_t(a.limbs_[i]) * b.limbs_[j] : 0);
         out[i + j] = std::uint32_t(product);
         carry = product >> 32;
       }
@@ -150,7 +154,8 @@ class BigInt {
     return {quotient, rest};
   }
   friend std::strong_ordering operator<=>(const BigInt& a, const BigInt& b) {
-    if (a.negative_ != b.negative_) return a.negative_ ? std::strong_ordering::less : std::strong_ordering::greater;
+    if (a.negative_ != b.negative_)
+      return a.negative_ ? std::strong_ordering::less : std::strong_ordering::greater;
     const int c = compare_magnitude(a.limbs_, b.limbs_) * (a.negative_ ? -1 : 1);
     return c <=> 0;
   }

@@ -31,7 +31,8 @@ class AttributePath {
     for (std::string_view part : split_on(attribute.text(), ".", kNoLimit, false)) {
       std::int64_t index = 0;
       const auto result = std::from_chars(part.data(), part.data() + part.size(), index);
-      const bool digits = !part.empty() && part[0] != '-' && result.ec == std::errc() && result.ptr == part.data() + part.size();
+      const bool digits = !part.empty() && part[0] != '-' && result.ec == std::errc() &&
+                          result.ptr == part.data() + part.size();
       parts_.push_back(digits ? Value::integer(index) : make_string(rt, std::string(part)));
     }
   }
@@ -51,11 +52,14 @@ class AttributePath {
 inline Value fold_case(Runtime& rt, const Value& v) {
   return v.is_string() ? make_string(rt, to_case(v.text(), Case::kLower)) : v;
 }
-inline bool flag(const Value& v, bool fallback) { return v.is_missing() ? fallback : truthy(v); }
+inline bool flag(const Value& v, bool fallback) {
+  return v.is_missing() ? fallback : truthy(v);
+}
 
 inline Value filter_default(Runtime& rt, const Value& v, Args& args) {
   const auto a = bind(rt, "default", args, 0, {"default_value", "boolean"});
-  if (v.is_undefined() || (flag(a[1], false) && !truthy(v))) return a[0].is_missing() ? make_string(rt, "") : a[0];
+  if (v.is_undefined() || (flag(a[1], false) && !truthy(v)))
+    return a[0].is_missing() ? make_string(rt, "") : a[0];
   return v;
 }
 inline Value filter_attr(Runtime& rt, const Value& v, Args& args) {
@@ -63,14 +67,16 @@ inline Value filter_attr(Runtime& rt, const Value& v, Args& args) {
   if (rt.failed()) return {};
   const std::string name = str(rt, a[0]);
   if (v.is_undefined()) return undefined_error(rt, v);
-  const Value out = v.is(Kind::kLoop) || v.is(Kind::kMacro) ? object_attribute(rt, v, name) : python_attribute(rt, v, name);
+  const Value out = v.is(Kind::kLoop) || v.is(Kind::kMacro) ? object_attribute(rt, v, name)
+                                                            : python_attribute(rt, v, name);
   return out.is_missing() ? no_attribute(rt, v, name) : out;
 }
 inline Value filter_length(Runtime& rt, const Value& v, Args& args) {
   bind(rt, "length", args, 0, {});
   if (v.is(Kind::kLoop)) return object_attribute(rt, v, "length");
   const std::int64_t n = length_of(v);
-  if (n < 0) return type_error(rt, std::string("object of type '") + type_name(v) + "' has no len()");
+  if (n < 0)
+    return type_error(rt, std::string("object of type '") + type_name(v) + "' has no len()");
   return Value::integer(n);
 }
 inline Value filter_list(Runtime& rt, const Value& v, Args& args) {
@@ -92,7 +98,8 @@ inline Value filter_first(Runtime& rt, const Value& v, Args& args) {
 }
 inline Value filter_last(Runtime& rt, const Value& v, Args& args) {
   bind(rt, "last", args, 0, {});
-  if (v.is(Kind::kIterator)) return type_error(rt, std::string("'") + type_name(v) + "' object is not reversible");
+  if (v.is(Kind::kIterator))
+    return type_error(rt, std::string("'") + type_name(v) + "' object is not reversible");
   if (v.is_undefined()) return make_undefined(rt, "No last item, sequence was empty.");
   if (v.is_sequence() && !v.items().empty()) return v.items().back();
   std::vector<Value> items;
@@ -110,7 +117,8 @@ inline Value filter_random(Runtime& rt, const Value& v, Args& args) {
 }
 inline Value filter_reverse(Runtime& rt, const Value& v, Args& args) {
   bind(rt, "reverse", args, 0, {});
-  if (v.is_string()) return get_slice(rt, v, Value::missing(), Value::missing(), Value::integer(-1));
+  if (v.is_string())
+    return get_slice(rt, v, Value::missing(), Value::missing(), Value::integer(-1));
   std::vector<Value> items;
   if (!is_iterable(v)) return raise(rt, "FilterArgumentError", "argument must be iterable");
   if (!collect(rt, v, items)) return {};
@@ -164,7 +172,9 @@ inline Value filter_dictsort(Runtime& rt, const Value& v, Args& args) {
   if (by != "key" && by != "value")
     return raise(rt, "FilterArgumentError", "You can only sort by either \"key\" or \"value\"");
   if (v.is_undefined()) return undefined_error(rt, v);
-  if (!v.is_dict()) return raise(rt, "AttributeError", std::string("'") + type_name(v) + "' object has no attribute 'items'");
+  if (!v.is_dict())
+    return raise(rt, "AttributeError",
+                 std::string("'") + type_name(v) + "' object has no attribute 'items'");
   const auto& entries = v.get<DictObject>().dict.entries();
   std::vector<Value> keys, out;
   for (const Dict::Entry& e : entries) {
@@ -179,7 +189,8 @@ inline Value filter_items(Runtime& rt, const Value& v, Args& args) {
   bind(rt, "items", args, 0, {});
   std::vector<Value> out;
   if (v.is_dict()) {
-    for (const Dict::Entry& e : v.get<DictObject>().dict.entries()) out.push_back(make_tuple(rt, {e.key, e.value}));
+    for (const Dict::Entry& e : v.get<DictObject>().dict.entries())
+      out.push_back(make_tuple(rt, {e.key, e.value}));
   } else if (!v.is_undefined()) {
     return type_error(rt, "Can only get item pairs from a mapping.");
   }
@@ -214,7 +225,8 @@ inline Value extreme(Runtime& rt, const Value& v, Args& args, int wanted) {
   Value best = items[0], best_key = key_of(items[0]);
   for (std::size_t i = 1; i < items.size() && !rt.failed(); ++i) {
     const Value key = key_of(items[i]);
-    if (compare(rt, key, best_key, wanted < 0 ? "<" : ">") == wanted) best = items[i], best_key = key;
+    if (compare(rt, key, best_key, wanted < 0 ? "<" : ">") == wanted)
+      best = items[i], best_key = key;
   }
   return best;
 }
@@ -224,7 +236,8 @@ inline Value filter_sum(Runtime& rt, const Value& v, Args& args) {
   if (!collect(rt, v, items)) return {};
   const AttributePath path(rt, a[0]);
   Value total = a[1].is_missing() ? Value::integer(0) : a[1];
-  if (total.is_string()) return type_error(rt, "sum() can't sum strings [use ''.join(seq) instead]");
+  if (total.is_string())
+    return type_error(rt, "sum() can't sum strings [use ''.join(seq) instead]");
   for (const Value& item : items) {
     if (!rt.step()) return {};
     total = add(rt, total, path.get(rt, item));
@@ -285,7 +298,8 @@ inline Value filter_groupby(Runtime& rt, const Value& v, Args& args) {
   for (std::size_t i = 0; i < order.size() && !rt.failed();) {
     std::vector<Value> group;
     const std::size_t first = order[i];
-    for (; i < order.size() && equal_counted(rt, keys[order[i]], keys[first]); ++i) group.push_back(items[order[i]]);
+    for (; i < order.size() && equal_counted(rt, keys[order[i]], keys[first]); ++i)
+      group.push_back(items[order[i]]);
     const Value grouper = path.get(rt, group.empty() ? items[first] : group[0], a[1]);
     const Value pair = make_tuple(rt, {grouper, make_list(rt, std::move(group))});
     if (rt.failed()) return {};
@@ -306,10 +320,12 @@ inline Value filter_map(Runtime& rt, const Value& v, Args& args) {
     for (const Value& item : items) out.push_back(path.get(rt, item, a[1]));
     return make_iterator(rt, std::move(out));
   }
-  if (args.positional.empty()) return raise(rt, "FilterArgumentError", "map requires a filter argument");
+  if (args.positional.empty())
+    return raise(rt, "FilterArgumentError", "map requires a filter argument");
   const std::string name = str(rt, args.positional[0]);
   const FilterEntry* filter = find_filter(name);
-  if (filter == nullptr) return raise(rt, "TemplateRuntimeError", "No filter named " + string_repr(name) + ".");
+  if (filter == nullptr)
+    return raise(rt, "TemplateRuntimeError", "No filter named " + string_repr(name) + ".");
   Runtime::Depth depth(rt);
   for (const Value& item : items) {
     if (!rt.step()) return {};
@@ -331,7 +347,8 @@ inline Value select_items(Runtime& rt, const Value& v, Args& args, bool keep, bo
   if (args.positional.size() > first) {
     const std::string name = str(rt, args.positional[first]);
     test = find_test(name);
-    if (test == nullptr) return raise(rt, "TemplateRuntimeError", "No test named " + string_repr(name) + ".");
+    if (test == nullptr)
+      return raise(rt, "TemplateRuntimeError", "No test named " + string_repr(name) + ".");
   }
   for (const Value& item : items) {
     if (!rt.step()) return {};
@@ -340,7 +357,8 @@ inline Value select_items(Runtime& rt, const Value& v, Args& args, bool keep, bo
     if (test == nullptr) {
       pass = truthy(subject);
     } else {
-      Args inner{{args.positional.begin() + std::ptrdiff_t(first) + 1, args.positional.end()}, args.named};
+      Args inner{{args.positional.begin() + std::ptrdiff_t(first) + 1, args.positional.end()},
+                 args.named};
       pass = test->test(rt, subject, inner);
     }
     if (pass == keep) out.push_back(item);
@@ -354,74 +372,68 @@ inline Value filter_escape(Runtime& rt, const Value& v, Args& args) {
 
 #define VELOCE_JINJA_FILTER [](Runtime & rt, const Value& v, Args& args) -> Value
 inline constexpr FilterEntry kFilters[] = {
-    {"abs", filter_abs},
-    {"attr", filter_attr},
-    {"batch", filter_batch},
-    {"capitalize", VELOCE_JINJA_FILTER { return text_filter(rt, v, args, capitalized); }},
-    {"center", filter_center},
-    {"count", filter_length},
-    {"d", filter_default},
-    {"default", filter_default},
-    {"dictsort", filter_dictsort},
-    {"e", filter_escape},
-    {"escape", filter_escape},
-    {"filesizeformat", filter_filesizeformat},
-    {"first", filter_first},
+    {"abs", filter_abs}, {"attr", filter_attr}, {"batch", filter_batch},
+    {"capitalize", VELOCE_JINJA_FILTER{return text_filter(rt, v, args, capitalized);
+}  // namespace detail
+}  // namespace veloce::text::jinja
+, {"center", filter_center}, {"count", filter_length}, {"d", filter_default},
+    {"default", filter_default}, {"dictsort", filter_dictsort}, {"e", filter_escape},
+    {"escape", filter_escape}, {"filesizeformat", filter_filesizeformat}, {"first", filter_first},
     {"float", filter_float},
-    {"forceescape", VELOCE_JINJA_FILTER {
-       bind(rt, "forceescape", args, 0, {});
-       return make_string(rt, html_escape(str(rt, v))).with_markup(true);
-     }},
-    {"format", filter_format},
-    {"from_json", filter_from_json},
-    {"groupby", filter_groupby},
-    {"indent", filter_indent},
-    {"int", filter_int},
-    {"items", filter_items},
-    {"join", filter_join},
-    {"last", filter_last},
-    {"length", filter_length},
-    {"list", filter_list},
-    {"lower", VELOCE_JINJA_FILTER {
-       return text_filter(rt, v, args, [](std::string_view t) { return to_case(t, Case::kLower); });
-     }},
-    {"map", filter_map},
-    {"max", VELOCE_JINJA_FILTER { return extreme(rt, v, args, 1); }},
-    {"min", VELOCE_JINJA_FILTER { return extreme(rt, v, args, -1); }},
-    {"pprint", filter_pprint},
-    {"random", filter_random},
-    {"reject", VELOCE_JINJA_FILTER { return select_items(rt, v, args, false, false); }},
-    {"rejectattr", VELOCE_JINJA_FILTER { return select_items(rt, v, args, false, true); }},
-    {"replace", filter_string_replace},
-    {"reverse", filter_reverse},
-    {"round", filter_round},
-    {"safe", VELOCE_JINJA_FILTER {
-       bind(rt, "safe", args, 0, {});
-       return str_value(rt, v).with_markup(true);
-     }},
-    {"select", VELOCE_JINJA_FILTER { return select_items(rt, v, args, true, false); }},
-    {"selectattr", VELOCE_JINJA_FILTER { return select_items(rt, v, args, true, true); }},
-    {"slice", filter_slice},
-    {"sort", filter_sort},
-    {"string", VELOCE_JINJA_FILTER {
-       bind(rt, "string", args, 0, {});
-       return str_value(rt, v);
-     }},
-    {"striptags", filter_striptags},
-    {"sum", filter_sum},
-    {"title", VELOCE_JINJA_FILTER { return text_filter(rt, v, args, title_words); }},
-    {"tojson", filter_tojson},
-    {"trim", filter_trim},
-    {"truncate", filter_truncate},
+    {"forceescape", VELOCE_JINJA_FILTER{bind(rt, "forceescape", args, 0, {});
+return make_string(rt, html_escape(str(rt, v))).with_markup(true);
+}
+}
+, {"format", filter_format}, {"from_json", filter_from_json}, {"groupby", filter_groupby},
+    {"indent", filter_indent}, {"int", filter_int}, {"items", filter_items}, {"join", filter_join},
+    {"last", filter_last}, {"length", filter_length}, {"list", filter_list},
+    {"lower", VELOCE_JINJA_FILTER{return text_filter(
+                  rt, v, args, [](std::string_view t) { return to_case(t, Case::kLower); });
+}
+}
+, {"map", filter_map}, {"max", VELOCE_JINJA_FILTER{return extreme(rt, v, args, 1);
+}
+}
+, {"min", VELOCE_JINJA_FILTER{return extreme(rt, v, args, -1);
+}
+}
+, {"pprint", filter_pprint}, {"random", filter_random},
+    {"reject", VELOCE_JINJA_FILTER{return select_items(rt, v, args, false, false);
+}
+}
+, {"rejectattr", VELOCE_JINJA_FILTER{return select_items(rt, v, args, false, true);
+}
+}
+, {"replace", filter_string_replace}, {"reverse", filter_reverse}, {"round", filter_round},
+    {"safe", VELOCE_JINJA_FILTER{bind(rt, "safe", args, 0, {});
+return str_value(rt, v).with_markup(true);
+}
+}
+, {"select", VELOCE_JINJA_FILTER{return select_items(rt, v, args, true, false);
+}
+}
+, {"selectattr", VELOCE_JINJA_FILTER{return select_items(rt, v, args, true, true);
+}
+}
+, {"slice", filter_slice}, {"sort", filter_sort},
+    {"string", VELOCE_JINJA_FILTER{bind(rt, "string", args, 0, {});
+return str_value(rt, v);
+}
+}
+, {"striptags", filter_striptags}, {"sum", filter_sum},
+    {"title", VELOCE_JINJA_FILTER{return text_filter(rt, v, args, title_words);
+}
+}
+, {"tojson", filter_tojson}, {"trim", filter_trim}, {"truncate", filter_truncate},
     {"unique", filter_unique},
-    {"upper", VELOCE_JINJA_FILTER {
-       return text_filter(rt, v, args, [](std::string_view t) { return to_case(t, Case::kUpper); });
-     }},
-    {"urlencode", filter_urlencode},
-    {"wordcount", filter_wordcount},
-    {"wordwrap", filter_wordwrap},
+    {"upper", VELOCE_JINJA_FILTER{return text_filter(
+                  rt, v, args, [](std::string_view t) { return to_case(t, Case::kUpper); });
+}
+}
+, {"urlencode", filter_urlencode}, {"wordcount", filter_wordcount}, {"wordwrap", filter_wordwrap},
     {"xmlattr", filter_xmlattr},
-};
+}
+;
 
 }  // namespace detail
 
@@ -430,6 +442,8 @@ inline const FilterEntry* find_filter(std::string_view name) {
     if (entry.name == name) return &entry;
   return nullptr;
 }
-inline bool is_filter_name(std::string_view name) { return find_filter(name) != nullptr; }
+inline bool is_filter_name(std::string_view name) {
+  return find_filter(name) != nullptr;
+}
 
 }  // namespace veloce::text::jinja

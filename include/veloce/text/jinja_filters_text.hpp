@@ -27,16 +27,20 @@ namespace detail {
 
 // ---- numbers from texts ----
 
-// int(text, base) of Python: spaces around, a sign, a prefix of the base, single underscores between digits.
+// int(text, base) of Python: spaces around, a sign, a prefix of the base, single underscores
+// between digits.
 inline std::optional<Value> parse_integer(Runtime& rt, std::string_view text, std::int64_t base) {
   text = strip_left(strip_right(text, is_python_space), is_python_space);
   std::string plain;
   for (std::size_t at = 0; at < text.size();) {
     const Decoded d = decode_utf8(text, at);
     const int digit = decimal_digit(d.code_point);
-    if (digit >= 0) plain += char('0' + digit);
-    else if (d.code_point < 0x80) plain += char(d.code_point);
-    else return std::nullopt;
+    if (digit >= 0)
+      plain += char('0' + digit);
+    else if (d.code_point < 0x80)
+      plain += char(d.code_point);
+    else
+      return std::nullopt;
     at += std::size_t(d.length);
   }
   std::string_view rest = plain;
@@ -63,7 +67,9 @@ inline std::optional<Value> parse_integer(Runtime& rt, std::string_view text, st
       if (i == 0 || i + 1 == rest.size() || rest[i + 1] == '_') return std::nullopt;
       continue;
     }
-    const int d = c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'z' ? (c | 32) - 'a' + 10 : 99;
+    const int d = c >= '0' && c <= '9'                 ? c - '0'
+                  : (c | 32) >= 'a' && (c | 32) <= 'z' ? (c | 32) - 'a' + 10
+                                                       : 99;
     if (d >= base) return std::nullopt;
     digits += c;
   }
@@ -80,7 +86,9 @@ inline std::optional<double> parse_float(std::string_view text) {
       plain += text[i];
       continue;
     }
-    const auto digit = [&](std::size_t at) { return at < text.size() && text[at] >= '0' && text[at] <= '9'; };
+    const auto digit = [&](std::size_t at) {
+      return at < text.size() && text[at] >= '0' && text[at] <= '9';
+    };
     if (i == 0 || !digit(i - 1) || !digit(i + 1)) return std::nullopt;
   }
   std::string_view rest = plain;
@@ -89,13 +97,17 @@ inline std::optional<double> parse_float(std::string_view text) {
   if (rest.empty()) return std::nullopt;
   const std::string lower = to_case(rest, Case::kLower);
   double out = 0;
-  if (lower == "inf" || lower == "infinity") out = HUGE_VAL;
-  else if (lower == "nan") out = std::nan("");
-  else if (rest[0] != '.' && (rest[0] < '0' || rest[0] > '9')) return std::nullopt;
+  if (lower == "inf" || lower == "infinity")
+    out = HUGE_VAL;
+  else if (lower == "nan")
+    out = std::nan("");
+  else if (rest[0] != '.' && (rest[0] < '0' || rest[0] > '9'))
+    return std::nullopt;
   else {
     const auto result = std::from_chars(rest.data(), rest.data() + rest.size(), out);
     if (result.ptr != rest.data() + rest.size()) return std::nullopt;
-    if (result.ec == std::errc::result_out_of_range) out = std::strtod(plain.c_str() + (plain.size() - rest.size()), nullptr);
+    if (result.ec == std::errc::result_out_of_range)
+      out = std::strtod(plain.c_str() + (plain.size() - rest.size()), nullptr);
   }
   return negative ? -out : out;
 }
@@ -118,7 +130,8 @@ inline Value filter_int(Runtime& rt, const Value& v, Args& args) {
     if (!std::isfinite(real)) return fallback;
   } else if (v.is(Kind::kFloat)) {
     real = v.as_float();
-    if (std::isinf(real)) return raise(rt, "OverflowError", "cannot convert float infinity to integer");
+    if (std::isinf(real))
+      return raise(rt, "OverflowError", "cannot convert float infinity to integer");
     if (std::isnan(real)) return fallback;
   } else {
     return fallback;
@@ -143,7 +156,9 @@ inline double round_digits(double v, std::int64_t digits) {
     return std::nearbyint(v / unit) * unit;
   }
   std::string buffer(std::size_t(digits) + 330, '\0');
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), v, std::chars_format::fixed, int(digits)).ptr;
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), v,
+                                 std::chars_format::fixed, int(digits))
+                       .ptr;
   double out = v;
   std::from_chars(buffer.data(), end, out);
   return out;
@@ -156,7 +171,8 @@ inline Value filter_round(Runtime& rt, const Value& v, Args& args) {
   if (method != "common" && method != "ceil" && method != "floor")
     return raise(rt, "FilterArgumentError", "method must be common, ceil or floor");
   if (v.is_undefined() && method != "common") return undefined_error(rt, v);
-  if (!v.is_number()) return type_error(rt, std::string("type ") + type_name(v) + " doesn't define __round__ method");
+  if (!v.is_number())
+    return type_error(rt, std::string("type ") + type_name(v) + " doesn't define __round__ method");
   if (method == "common") {
     if (!v.is_integral()) return Value::number(round_digits(v.as_float(), digits));
     if (digits >= 0) return add(rt, v, Value::integer(0));
@@ -174,13 +190,17 @@ inline Value filter_round(Runtime& rt, const Value& v, Args& args) {
   const Value scaled = multiply(rt, v, scale);
   if (rt.failed()) return {};
   const double x = to_double(scaled);
-  if (!std::isfinite(x)) return raise(rt, "OverflowError", "cannot convert float infinity to integer");
-  return divide(rt, make_big(rt, BigInt::from_double(method == "ceil" ? std::ceil(x) : std::floor(x))), scale);
+  if (!std::isfinite(x))
+    return raise(rt, "OverflowError", "cannot convert float infinity to integer");
+  return divide(rt,
+                make_big(rt, BigInt::from_double(method == "ceil" ? std::ceil(x) : std::floor(x))),
+                scale);
 }
 inline Value filter_abs(Runtime& rt, const Value& v, Args& args) {
   bind(rt, "abs", args, 0, {});
   if (v.is(Kind::kFloat)) return Value::number(std::fabs(v.as_float()));
-  if (v.is_integral()) return truthy(v) && to_big(v).negative() ? negate(rt, v) : add(rt, v, Value::integer(0));
+  if (v.is_integral())
+    return truthy(v) && to_big(v).negative() ? negate(rt, v) : add(rt, v, Value::integer(0));
   return type_error(rt, std::string("bad operand type for abs(): '") + type_name(v) + "'");
 }
 inline Value filter_filesizeformat(Runtime& rt, const Value& v, Args& args) {
@@ -202,7 +222,8 @@ inline Value filter_filesizeformat(Runtime& rt, const Value& v, Args& args) {
   FormatSpec spec;
   spec.type = 'f';
   spec.precision = 1;
-  return make_string(rt, str(rt, format_float(rt, base * bytes / unit, spec)) + " " + (binary ? kBinary : kDecimal)[i]);
+  return make_string(rt, str(rt, format_float(rt, base * bytes / unit, spec)) + " " +
+                             (binary ? kBinary : kDecimal)[i]);
 }
 
 // ---- texts ----
@@ -221,7 +242,8 @@ inline std::string title_words(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     const Decoded d = decode_utf8(text, at);
     const char32_t c = d.code_point;
-    const bool boundary = is_python_space(c) || c == '-' || c == '(' || c == '{' || c == '[' || c == '<';
+    const bool boundary =
+        is_python_space(c) || c == '-' || c == '(' || c == '{' || c == '[' || c == '<';
     append_case(out, c, start && !boundary ? Case::kUpper : Case::kLower);
     start = boundary;
     at += std::size_t(d.length);
@@ -253,7 +275,8 @@ inline Value filter_center(Runtime& rt, const Value& v, Args& args) {
 inline Value filter_indent(Runtime& rt, const Value& v, Args& args) {
   const auto a = bind(rt, "indent", args, 0, {"width", "first", "blank"});
   if (v.is_undefined()) return undefined_error(rt, v);
-  if (!v.is_string()) return type_error(rt, std::string("can only indent str, not ") + type_name(v));
+  if (!v.is_string())
+    return type_error(rt, std::string("can only indent str, not ") + type_name(v));
   std::string indention;
   if (a[0].is_string()) {
     indention = a[0].text();
@@ -273,7 +296,8 @@ inline Value filter_indent(Runtime& rt, const Value& v, Args& args) {
       if (blank || !lines[i].empty()) out += indention;
     }
     out += lines[i];
-    if (out.size() > rt.limits().max_memory || !rt.step()) return rt.limit("a text grows beyond the memory limit"), Value();
+    if (out.size() > rt.limits().max_memory || !rt.step())
+      return rt.limit("a text grows beyond the memory limit"), Value();
   }
   return text_result(rt, v, std::move(out));
 }
@@ -285,11 +309,14 @@ inline Value filter_truncate(Runtime& rt, const Value& v, Args& args) {
   const std::int64_t leeway = a[3].is_none() ? 5 : int_argument(rt, a[3], 5);
   const std::int64_t end_length = std::int64_t(count_code_points(end));
   if (rt.failed()) return {};
-  if (length < end_length || leeway < 0) return raise(rt, "AssertionError", "length or leeway too small");
+  if (length < end_length || leeway < 0)
+    return raise(rt, "AssertionError", "length or leeway too small");
   const std::int64_t size = length_of(v);
-  if (size < 0) return type_error(rt, std::string("object of type '") + type_name(v) + "' has no len()");
+  if (size < 0)
+    return type_error(rt, std::string("object of type '") + type_name(v) + "' has no len()");
   if (size <= length + leeway) return v;
-  if (!v.is_string()) return type_error(rt, std::string("can only truncate str, not ") + type_name(v));
+  if (!v.is_string())
+    return type_error(rt, std::string("can only truncate str, not ") + type_name(v));
   std::string text = v.text().substr(0, offset_of(v.text(), std::size_t(length - end_length)));
   if (!kill) {
     const std::size_t space = text.rfind(' ');
@@ -312,13 +339,17 @@ inline Value filter_wordcount(Runtime& rt, const Value& v, Args& args) {
   return rt.step(text.size() / 16) ? Value::integer(n) : Value();
 }
 
-// One paragraph broken at white space into lines of at most `width` code points, as textwrap.wrap does.
-inline std::vector<std::string> wrap_line(std::string_view line, std::size_t width, bool break_long) {
+// One paragraph broken at white space into lines of at most `width` code points, as textwrap.wrap
+// does.
+inline std::vector<std::string> wrap_line(std::string_view line, std::size_t width,
+                                          bool break_long) {
   const auto is_gap = [](char32_t c) { return c == ' ' || (c >= 9 && c <= 13); };
   std::vector<std::u32string> chunks;  // words and gaps, in turns
   for (char32_t c : code_points(line)) {
-    if (!chunks.empty() && is_gap(chunks.back()[0]) == is_gap(c)) chunks.back() += c;
-    else chunks.emplace_back(1, c);
+    if (!chunks.empty() && is_gap(chunks.back()[0]) == is_gap(c))
+      chunks.back() += c;
+    else
+      chunks.emplace_back(1, c);
   }
   std::vector<std::string> lines;
   for (std::size_t at = 0; at < chunks.size();) {
@@ -346,7 +377,8 @@ inline std::vector<std::string> wrap_line(std::string_view line, std::size_t wid
   return lines;
 }
 inline Value filter_wordwrap(Runtime& rt, const Value& v, Args& args) {
-  const auto a = bind(rt, "wordwrap", args, 0, {"width", "break_long_words", "wrapstring", "break_on_hyphens"});
+  const auto a = bind(rt, "wordwrap", args, 0,
+                      {"width", "break_long_words", "wrapstring", "break_on_hyphens"});
   if (v.is_undefined()) return undefined_error(rt, v);
   if (!v.is_string()) return type_error(rt, std::string("can only wrap str, not ") + type_name(v));
   const std::int64_t width = int_argument(rt, a[0], 79);
@@ -354,9 +386,11 @@ inline Value filter_wordwrap(Runtime& rt, const Value& v, Args& args) {
   const bool hyphens = a[3].is_missing() || truthy(a[3]);
   const std::string joint = a[2].is_missing() || a[2].is_none() ? "\n" : str(rt, a[2]);
   if (rt.failed()) return {};
-  if (width <= 0) return value_error(rt, "invalid width " + std::to_string(width) + " (must be > 0)");
+  if (width <= 0)
+    return value_error(rt, "invalid width " + std::to_string(width) + " (must be > 0)");
   if (hyphens && v.text().find('-') != std::string::npos && std::int64_t(v.text_length()) > width)
-    return raise(rt, "NotImplementedError", "wordwrap does not break at hyphens; give break_on_hyphens=false");
+    return raise(rt, "NotImplementedError",
+                 "wordwrap does not break at hyphens; give break_on_hyphens=false");
   if (!rt.step(v.text().size())) return {};
   std::string out;
   bool first = true;
@@ -374,7 +408,8 @@ inline Value filter_wordwrap(Runtime& rt, const Value& v, Args& args) {
 inline Value filter_striptags(Runtime& rt, const Value& v, Args& args) {
   bind(rt, "striptags", args, 0, {});
   std::string text = str(rt, v), plain;
-  // Comments go first, then tags, then runs of white space become one space; entities are resolved last.
+  // Comments go first, then tags, then runs of white space become one space; entities are resolved
+  // last.
   const auto remove = [](std::string_view from, std::string_view open, std::string_view close) {
     std::string out;
     std::size_t at = 0;
@@ -394,8 +429,12 @@ inline Value filter_striptags(Runtime& rt, const Value& v, Args& args) {
     gap = true;
     plain += word;
   }
-  for (const auto& [entity, character] : {std::pair<const char*, const char*>{"&lt;", "<"}, {"&gt;", ">"},
-                                          {"&quot;", "\""}, {"&#34;", "\""}, {"&#39;", "'"}, {"&amp;", "&"}})
+  for (const auto& [entity, character] : {std::pair<const char*, const char*>{"&lt;", "<"},
+                                          {"&gt;", ">"},
+                                          {"&quot;", "\""},
+                                          {"&#34;", "\""},
+                                          {"&#39;", "'"},
+                                          {"&amp;", "&"}})
     plain = replace_all(rt, plain, entity, character, kNoLimit);
   return make_string(rt, std::move(plain));
 }
@@ -403,8 +442,8 @@ inline std::string url_quote(std::string_view text, bool query) {
   std::string out;
   char buffer[8];
   for (char c : text) {
-    const bool safe = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-                      c == '.' || c == '-' || c == '~' || (c == '/' && !query);
+    const bool safe = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      c == '_' || c == '.' || c == '-' || c == '~' || (c == '/' && !query);
     if (safe) {
       out += c;
     } else if (c == ' ' && query) {
@@ -421,7 +460,8 @@ inline Value filter_urlencode(Runtime& rt, const Value& v, Args& args) {
   if (v.is_string() || !is_iterable(v)) return make_string(rt, url_quote(str(rt, v), false));
   std::vector<Value> pairs;
   if (v.is_dict()) {
-    for (const Dict::Entry& e : v.get<DictObject>().dict.entries()) pairs.push_back(make_tuple(rt, {e.key, e.value}));
+    for (const Dict::Entry& e : v.get<DictObject>().dict.entries())
+      pairs.push_back(make_tuple(rt, {e.key, e.value}));
   } else if (!collect(rt, v, pairs)) {
     return {};
   }
@@ -438,7 +478,9 @@ inline Value filter_urlencode(Runtime& rt, const Value& v, Args& args) {
 inline Value filter_xmlattr(Runtime& rt, const Value& v, Args& args) {
   const auto a = bind(rt, "xmlattr", args, 0, {"autospace"});
   if (v.is_undefined()) return undefined_error(rt, v);
-  if (!v.is_dict()) return raise(rt, "AttributeError", std::string("'") + type_name(v) + "' object has no attribute 'items'");
+  if (!v.is_dict())
+    return raise(rt, "AttributeError",
+                 std::string("'") + type_name(v) + "' object has no attribute 'items'");
   std::string out;
   for (const Dict::Entry& e : v.get<DictObject>().dict.entries()) {
     if (e.value.is_none() || e.value.is_undefined()) continue;
@@ -453,7 +495,8 @@ inline Value filter_xmlattr(Runtime& rt, const Value& v, Args& args) {
 }
 inline Value filter_format(Runtime& rt, const Value& v, Args& args) {
   if (!args.positional.empty() && !args.named.empty())
-    return raise(rt, "FilterArgumentError", "can't handle positional and keyword arguments at the same time");
+    return raise(rt, "FilterArgumentError",
+                 "can't handle positional and keyword arguments at the same time");
   const Value text = str_value(rt, v);
   if (rt.failed()) return {};
   if (args.named.empty()) return percent_format(rt, text, make_tuple(rt, args.positional));
@@ -468,10 +511,12 @@ inline Value filter_pprint(Runtime& rt, const Value& v, Args& args) {
     std::vector<Value> keys;
     for (const Dict::Entry& e : v.get<DictObject>().dict.entries()) keys.push_back(e.key);
     Dict sorted;
-    for (std::size_t i : sorted_order(rt, keys, false)) sorted.set(keys[i], v.get<DictObject>().dict.entries()[i].value);
+    for (std::size_t i : sorted_order(rt, keys, false))
+      sorted.set(keys[i], v.get<DictObject>().dict.entries()[i].value);
     out = repr(rt, make_dict(rt, std::move(sorted)));
   }
-  if (count_code_points(out) > 80) return raise(rt, "NotImplementedError", "pprint of more than a line is not supported");
+  if (count_code_points(out) > 80)
+    return raise(rt, "NotImplementedError", "pprint of more than a line is not supported");
   return make_string(rt, std::move(out));
 }
 
@@ -507,7 +552,8 @@ inline Value filter_tojson(Runtime& rt, const Value& v, Args& args) {
 inline Value filter_from_json(Runtime& rt, const Value& v, Args& args) {
   bind(rt, "from_json", args, 0, {});
   if (v.is_undefined()) return undefined_error(rt, v);
-  if (!v.is_string()) return type_error(rt, std::string("the JSON object must be str, not ") + type_name(v));
+  if (!v.is_string())
+    return type_error(rt, std::string("the JSON object must be str, not ") + type_name(v));
   return JsonReader(rt, v.text()).read();
 }
 

@@ -33,7 +33,8 @@ inline constexpr std::int64_t kMaxFormatWidth = 1'000'000;
 
 namespace detail {
 
-inline std::string pad(std::string text, const FormatSpec& spec, char default_align, std::size_t prefix) {
+inline std::string pad(std::string text, const FormatSpec& spec, char default_align,
+                       std::size_t prefix) {
   const std::int64_t length = std::int64_t(count_code_points(text));
   if (length >= spec.width) return text;
   const std::size_t missing = std::size_t(spec.width - length);
@@ -88,7 +89,8 @@ inline std::string float_digits(double v, char type, int precision, bool alterna
                       : lower == 'e' ? std::chars_format::scientific
                                      : std::chars_format::general;
   if (lower == 'g' && precision == 0) precision = 1;
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), v, format, precision).ptr;
+  const auto end =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), v, format, precision).ptr;
   buffer.resize(std::size_t(end - buffer.data()));
   if (alternate && buffer.find('.') == std::string::npos) {
     const std::size_t e = buffer.find('e');
@@ -102,17 +104,22 @@ inline std::string float_digits(double v, char type, int precision, bool alterna
 }  // namespace detail
 
 inline Value format_text(Runtime& rt, const std::string& text, const FormatSpec& spec) {
-  if (spec.align == '=') return value_error(rt, "'=' alignment not allowed in string format specifier");
+  if (spec.align == '=')
+    return value_error(rt, "'=' alignment not allowed in string format specifier");
   std::string out = text;
   if (spec.precision >= 0) out.resize(offset_of(out, std::size_t(spec.precision)));
   return make_string(rt, detail::pad(std::move(out), spec, '<', 0));
 }
 
 inline Value format_integer(Runtime& rt, const Value& v, const FormatSpec& spec) {
-  const unsigned base = spec.type == 'x' || spec.type == 'X' ? 16 : spec.type == 'o' ? 8 : spec.type == 'b' ? 2 : 10;
+  const unsigned base = spec.type == 'x' || spec.type == 'X' ? 16
+                        : spec.type == 'o'                   ? 8
+                        : spec.type == 'b'                   ? 2
+                                                             : 10;
   std::string digits = detail::magnitude_digits(v, base, spec.type == 'X');
   if (spec.grouping != 0) digits = detail::group_digits(digits, spec.grouping, base == 10 ? 3 : 4);
-  const bool negative = v.is(Kind::kBigInt) ? v.get<BigIntObject>().value.negative() : v.as_int() < 0;
+  const bool negative =
+      v.is(Kind::kBigInt) ? v.get<BigIntObject>().value.negative() : v.as_int() < 0;
   std::string prefix = detail::sign_text(negative, spec);
   if (spec.alternate && base != 10) prefix += std::string("0") + spec.type;
   return make_string(rt, detail::pad(prefix + digits, spec, '>', prefix.size()));
@@ -125,8 +132,10 @@ inline Value format_float(Runtime& rt, double v, const FormatSpec& spec) {
   if (spec.type == 0 && spec.precision < 0) {
     digits = float_repr(std::fabs(v));
   } else {
-    const int precision = int(spec.precision < 0 ? 6 : std::min<std::int64_t>(spec.precision, kMaxFormatWidth));
-    digits = detail::float_digits(std::fabs(percent ? v * 100 : v), type, precision, spec.alternate);
+    const int precision =
+        int(spec.precision < 0 ? 6 : std::min<std::int64_t>(spec.precision, kMaxFormatWidth));
+    digits =
+        detail::float_digits(std::fabs(percent ? v * 100 : v), type, precision, spec.alternate);
     if (spec.type == 0 && digits.find_first_of(".en") == std::string::npos) digits += ".0";
   }
   if (spec.grouping != 0) {
@@ -141,25 +150,30 @@ inline Value format_float(Runtime& rt, double v, const FormatSpec& spec) {
 // format(v, spec) for a parsed spec.
 inline Value format_value(Runtime& rt, const Value& v, FormatSpec spec) {
   const auto unknown = [&] {
-    return value_error(rt, std::string("Unknown format code '") + spec.type + "' for object of type '" + type_name(v) +
-                               "'");
+    return value_error(rt, std::string("Unknown format code '") + spec.type +
+                               "' for object of type '" + type_name(v) + "'");
   };
   if (spec.zero && spec.align == 0) {
     spec.align = v.is_string() ? '<' : '=';
     spec.fill = "0";
   }
-  if (v.is_string()) return spec.type == 0 || spec.type == 's' ? format_text(rt, v.text(), spec) : unknown();
-  const bool float_type = spec.type != 0 && std::string_view("eEfFgG%").find(spec.type) != std::string_view::npos;
+  if (v.is_string())
+    return spec.type == 0 || spec.type == 's' ? format_text(rt, v.text(), spec) : unknown();
+  const bool float_type =
+      spec.type != 0 && std::string_view("eEfFgG%").find(spec.type) != std::string_view::npos;
   if (v.is_integral() && !float_type) {
     if (spec.type == 'c') {
       std::string out;
-      if (!v.is_small_int() || v.as_int() < 0 || v.as_int() > 0x10FFFF || (v.as_int() >= 0xD800 && v.as_int() < 0xE000))
+      if (!v.is_small_int() || v.as_int() < 0 || v.as_int() > 0x10FFFF ||
+          (v.as_int() >= 0xD800 && v.as_int() < 0xE000))
         return raise(rt, "OverflowError", "%c arg not in range(0x110000)");
       append_utf8(out, char32_t(v.as_int()));
       return make_string(rt, detail::pad(std::move(out), spec, '<', 0));
     }
-    if (spec.type != 0 && std::string_view("bdoxXn").find(spec.type) == std::string_view::npos) return unknown();
-    if (spec.precision >= 0) return value_error(rt, "Precision not allowed in integer format specifier");
+    if (spec.type != 0 && std::string_view("bdoxXn").find(spec.type) == std::string_view::npos)
+      return unknown();
+    if (spec.precision >= 0)
+      return value_error(rt, "Precision not allowed in integer format specifier");
     return format_integer(rt, v, spec);
   }
   if (v.is_number()) {
@@ -167,7 +181,8 @@ inline Value format_value(Runtime& rt, const Value& v, FormatSpec spec) {
     if (spec.type == 'n') spec.type = 'g';
     return format_float(rt, to_double(v), spec);
   }
-  return type_error(rt, std::string("unsupported format string passed to ") + type_name(v) + ".__format__");
+  return type_error(
+      rt, std::string("unsupported format string passed to ") + type_name(v) + ".__format__");
 }
 
 // Parses [[fill]align][sign][#][0][width][grouping][.precision][type].
@@ -204,7 +219,8 @@ inline bool parse_format_spec(Runtime& rt, std::string_view text, FormatSpec& sp
   if (peek() == '.') {
     ++at;
     spec.precision = 0;
-    if (peek() < '0' || peek() > '9' || !number(spec.precision)) value_error(rt, "Format specifier missing precision");
+    if (peek() < '0' || peek() > '9' || !number(spec.precision))
+      value_error(rt, "Format specifier missing precision");
   }
   if (at < text.size()) spec.type = text[at++];
   if (at != text.size()) value_error(rt, "Invalid format specifier");
@@ -246,28 +262,37 @@ class StringFormatter {
   std::size_t field(std::string_view text, std::size_t start, int depth, std::string& out) {
     std::size_t end = start;
     for (int open = 1; end < text.size(); ++end) {
-      if (text[end] == '{') ++open;
-      else if (text[end] == '}' && --open == 0) break;
+      if (text[end] == '{')
+        ++open;
+      else if (text[end] == '}' && --open == 0)
+        break;
     }
     if (end >= text.size()) {
-      value_error(rt_, start >= text.size() ? "Single '{' encountered in format string" : "expected '}' before end of string");
+      value_error(rt_, start >= text.size() ? "Single '{' encountered in format string"
+                                            : "expected '}' before end of string");
       return text.size();
     }
     const std::string_view whole = text.substr(start, end - start);
     std::size_t name_end = 0;
     for (bool bracket = false; name_end < whole.size(); ++name_end) {
       const char c = whole[name_end];
-      if (c == '[') bracket = true;
-      else if (c == ']') bracket = false;
-      else if (!bracket && (c == '!' || c == ':')) break;
+      if (c == '[')
+        bracket = true;
+      else if (c == ']')
+        bracket = false;
+      else if (!bracket && (c == '!' || c == ':'))
+        break;
     }
     Value v = lookup(whole.substr(0, name_end));
     std::string_view rest = whole.substr(name_end);
     if (!rest.empty() && rest[0] == '!') {
       const char conversion = rest.size() > 1 ? rest[1] : '\0';
-      if (conversion == 'r' || conversion == 'a') v = make_string(rt_, repr(rt_, v));
-      else if (conversion == 's') v = str_value(rt_, v);
-      else value_error(rt_, "Unknown conversion specifier");
+      if (conversion == 'r' || conversion == 'a')
+        v = make_string(rt_, repr(rt_, v));
+      else if (conversion == 's')
+        v = str_value(rt_, v);
+      else
+        value_error(rt_, "Unknown conversion specifier");
       rest.remove_prefix(std::min<std::size_t>(2, rest.size()));
     }
     if (rest.empty()) {
@@ -277,8 +302,10 @@ class StringFormatter {
     } else {
       const std::string spec_text = format(rest.substr(1), depth + 1);
       FormatSpec spec;
-      if (spec_text.empty()) append_str(rt_, v, out);
-      else if (parse_format_spec(rt_, spec_text, spec)) append_str(rt_, format_value(rt_, v, spec), out);
+      if (spec_text.empty())
+        append_str(rt_, v, out);
+      else if (parse_format_spec(rt_, spec_text, spec))
+        append_str(rt_, format_value(rt_, v, spec), out);
     }
     return end + 1;
   }
@@ -292,10 +319,13 @@ class StringFormatter {
     if (first.empty() || (parsed.ec == std::errc() && parsed.ptr == first.data() + first.size())) {
       if (first.empty() ? manual_ : next_ != 0)
         return value_error(rt_, "cannot switch between manual and automatic field specification");
-      if (first.empty()) index = next_++;
-      else manual_ = true;
+      if (first.empty())
+        index = next_++;
+      else
+        manual_ = true;
       if (index >= args_.positional.size())
-        return raise(rt_, "IndexError", "Replacement index " + std::to_string(index) + " out of range");
+        return raise(rt_, "IndexError",
+                     "Replacement index " + std::to_string(index) + " out of range");
       v = args_.positional[index];
     } else if (const Value* named = args_.find(first)) {
       v = *named;
@@ -308,7 +338,8 @@ class StringFormatter {
         const std::size_t n = std::min(rest.find_first_of(".[", 1), rest.size());
         v = get_attribute(rt_, v, rest.substr(1, n - 1));
         rest.remove_prefix(n);
-      } else if (const std::size_t close = rest.find(']'); rest[0] == '[' && close != std::string_view::npos) {
+      } else if (const std::size_t close = rest.find(']');
+                 rest[0] == '[' && close != std::string_view::npos) {
         const std::string_view key = rest.substr(1, close - 1);
         std::int64_t number = 0;
         const auto result = std::from_chars(key.data(), key.data() + key.size(), number);
@@ -344,8 +375,9 @@ class PercentFormatter {
       if (at < text.size()) at = directive(text, at + 1, out);
       if (out.size() > rt_.limits().max_memory) rt_.limit("a text grows beyond the memory limit");
     }
-    const bool left_over = right_.is(Kind::kTuple) ? used_ < right_.items().size()
-                                                   : used_ == 0 && !right_.is_dict() && !right_.is(Kind::kList);
+    const bool left_over = right_.is(Kind::kTuple)
+                               ? used_ < right_.items().size()
+                               : used_ == 0 && !right_.is_dict() && !right_.is(Kind::kList);
     if (left_over) type_error(rt_, "not all arguments converted during string formatting");
     return out;
   }
@@ -364,10 +396,13 @@ class PercentFormatter {
     if (at < text.size() && text[at] == '*') {
       ++at;
       const Value v = next();
-      if (!v.is_small_int()) type_error(rt_, "* wants int");
-      else out = v.as_int();
+      if (!v.is_small_int())
+        type_error(rt_, "* wants int");
+      else
+        out = v.as_int();
     } else {
-      at = std::size_t(std::from_chars(text.data() + at, text.data() + text.size(), out).ptr - text.data());
+      at = std::size_t(std::from_chars(text.data() + at, text.data() + text.size(), out).ptr -
+                       text.data());
     }
     if (out > kMaxFormatWidth || out < -kMaxFormatWidth) value_error(rt_, "width too big");
     return rt_.failed() ? 0 : out;
@@ -378,8 +413,10 @@ class PercentFormatter {
     if (at < text.size() && text[at] == '(') {
       std::size_t close = at;
       for (int open = 0; close < text.size(); ++close) {
-        if (text[close] == '(') ++open;
-        else if (text[close] == ')' && --open == 0) break;
+        if (text[close] == '(')
+          ++open;
+        else if (text[close] == ')' && --open == 0)
+          break;
       }
       if (close >= text.size()) return value_error(rt_, "incomplete format key"), text.size();
       if (!right_.is_dict()) return type_error(rt_, "format requires a mapping"), text.size();
@@ -392,11 +429,16 @@ class PercentFormatter {
     }
     for (; at < text.size(); ++at) {
       const char c = text[at];
-      if (c == '-') spec.align = '<';
-      else if (c == '+' || (c == ' ' && spec.sign != '+')) spec.sign = c;
-      else if (c == '#') spec.alternate = true;
-      else if (c == '0') spec.zero = true;
-      else if (c != ' ') break;
+      if (c == '-')
+        spec.align = '<';
+      else if (c == '+' || (c == ' ' && spec.sign != '+'))
+        spec.sign = c;
+      else if (c == '#')
+        spec.alternate = true;
+      else if (c == '0')
+        spec.zero = true;
+      else if (c != ' ')
+        break;
     }
     spec.width = number(text, at);
     if (spec.width < 0) spec.align = '<', spec.width = -spec.width;
@@ -422,22 +464,27 @@ class PercentFormatter {
       append_str(rt_, format_text(rt_, text, plain), out);
     };
     switch (type) {
-      case 's': return padded(str(rt_, v));
+      case 's':
+        return padded(str(rt_, v));
       case 'r':
-      case 'a': return padded(repr(rt_, v));
+      case 'a':
+        return padded(repr(rt_, v));
       case 'c':
         if (v.is_string() && v.text_length() == 1) return padded(v.text());
         if (!v.is_small_int()) return void(type_error(rt_, "%c requires int or char"));
         spec.type = 'c';
         if (spec.align == 0) spec.align = '>';
         return append_str(rt_, format_value(rt_, v, spec), out);
-      default: break;
+      default:
+        break;
     }
     if (v.is_undefined()) return void(undefined_error(rt_, v));
     if (!v.is_number())
-      return void(type_error(rt_, std::string("%") + type + " format: a real number is required, not " + type_name(v)));
+      return void(type_error(rt_, std::string("%") + type +
+                                      " format: a real number is required, not " + type_name(v)));
     if (spec.zero && spec.align == 0) spec.align = '=', spec.fill = "0";
-    if (std::string_view("diuxXo").find(type) != std::string_view::npos) return integer(v, type, spec, out);
+    if (std::string_view("diuxXo").find(type) != std::string_view::npos)
+      return integer(v, type, spec, out);
     if (std::string_view("eEfFgG").find(type) == std::string_view::npos)
       return void(value_error(rt_, std::string("unsupported format character '") + type + "'"));
     spec.type = type;
@@ -447,8 +494,10 @@ class PercentFormatter {
     Value whole = v;
     if (v.is(Kind::kFloat)) {
       if (type == 'x' || type == 'X' || type == 'o')
-        return void(type_error(rt_, std::string("%") + type + " format: an integer is required, not float"));
-      if (!std::isfinite(v.as_float())) return void(raise(rt_, "OverflowError", "cannot convert float to integer"));
+        return void(type_error(
+            rt_, std::string("%") + type + " format: an integer is required, not float"));
+      if (!std::isfinite(v.as_float()))
+        return void(raise(rt_, "OverflowError", "cannot convert float to integer"));
       whole = make_big(rt_, BigInt::from_double(v.as_float()));
     }
     spec.type = type == 'i' || type == 'u' ? 'd' : type;
@@ -472,7 +521,8 @@ class PercentFormatter {
 };
 
 inline Value percent_format(Runtime& rt, const Value& left, const Value& right) {
-  return make_string(rt, PercentFormatter(rt, right).format(left.text())).with_markup(left.markup());
+  return make_string(rt, PercentFormatter(rt, right).format(left.text()))
+      .with_markup(left.markup());
 }
 
 inline Value modulo(Runtime& rt, const Value& a, const Value& b) {

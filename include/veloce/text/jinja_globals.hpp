@@ -1,4 +1,5 @@
-// Functions every template can call: range, dict, namespace, cycler, joiner, raise_exception, strftime_now.
+// Functions every template can call: range, dict, namespace, cycler, joiner, raise_exception,
+// strftime_now.
 #pragma once
 
 #include <cstdio>
@@ -36,8 +37,9 @@ inline Value make_range(Runtime& rt, Args& args) {
   if (range->step == 0) return value_error(rt, "range() arg 3 must not be zero");
   const std::int64_t n = range->count();
   if (n > kMaxRange || n < 0)
-    return raise(rt, "OverflowError", "Range too big. The sandbox blocks ranges larger than MAX_RANGE (" +
-                                          std::to_string(kMaxRange) + ").");
+    return raise(rt, "OverflowError",
+                 "Range too big. The sandbox blocks ranges larger than MAX_RANGE (" +
+                     std::to_string(kMaxRange) + ").");
   range->charge(rt.memory(), sizeof(RangeObject));
   return Value::object(Kind::kRange, std::move(range));
 }
@@ -55,7 +57,8 @@ inline bool fill_dict(Runtime& rt, Args& args, Dict& out) {
       for (const Value& pair : pairs) {
         std::vector<Value> parts;
         if (!collect(rt, pair, parts)) return false;
-        if (parts.size() != 2) return value_error(rt, "dictionary update sequence element must have length 2"), false;
+        if (parts.size() != 2)
+          return value_error(rt, "dictionary update sequence element must have length 2"), false;
         if (!check_hashable(rt, parts[0])) return false;
         out.set(parts[0], parts[1]);
       }
@@ -82,7 +85,8 @@ inline Value make_namespace(Runtime& rt, Args& args) {
 }
 inline Value make_cycler(Runtime& rt, Args& args) {
   if (!args.named.empty()) return type_error(rt, "cycler takes no keyword arguments");
-  if (args.positional.empty()) return raise(rt, "RuntimeError", "at least one item has to be provided");
+  if (args.positional.empty())
+    return raise(rt, "RuntimeError", "at least one item has to be provided");
   auto object = std::make_shared<CyclerObject>();
   for (const Value& v : args.positional) note_child(*object, v);
   if (!check_depth(rt, *object)) return {};
@@ -109,15 +113,19 @@ inline Value raise_exception(Runtime& rt, Args& args) {
 inline Value strftime_now(Runtime& rt, Args& args) {
   const auto a = bind(rt, "strftime_now", args, 1, {"format"});
   if (rt.failed()) return {};
-  if (!a[0].is_string()) return type_error(rt, std::string("strftime() argument 1 must be str, not ") + type_name(a[0]));
-  // %f (microseconds; the clock gives whole seconds), %z and %Z (no zone) are Python's, the rest the C library's.
+  if (!a[0].is_string())
+    return type_error(rt, std::string("strftime() argument 1 must be str, not ") + type_name(a[0]));
+  // %f (microseconds; the clock gives whole seconds), %z and %Z (no zone) are Python's, the rest
+  // the C library's.
   std::string format;
   const std::string& text = a[0].text();
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '%' && i + 1 < text.size()) {
       const char c = text[++i];
-      if (c == 'f') format += "000000";
-      else if (c != 'z' && c != 'Z') format += std::string("%") + c;
+      if (c == 'f')
+        format += "000000";
+      else if (c != 'z' && c != 'Z')
+        format += std::string("%") + c;
     } else {
       format += text[i];
     }
@@ -134,12 +142,8 @@ inline Value strftime_now(Runtime& rt, Args& args) {
 }
 
 inline constexpr GlobalEntry kGlobals[] = {
-    {"cycler", make_cycler},
-    {"dict", make_dict_global},
-    {"joiner", make_joiner},
-    {"namespace", make_namespace},
-    {"raise_exception", raise_exception},
-    {"range", make_range},
+    {"cycler", make_cycler},        {"dict", make_dict_global},           {"joiner", make_joiner},
+    {"namespace", make_namespace},  {"raise_exception", raise_exception}, {"range", make_range},
     {"strftime_now", strftime_now},
 };
 

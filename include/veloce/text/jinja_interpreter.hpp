@@ -20,7 +20,7 @@ namespace veloce::text::jinja {
 struct Scope {
   std::shared_ptr<Scope> parent;
   std::vector<std::pair<const std::string*, Value>> variables;  // names live in the tree
-  bool kept = false;  // by the interpreter, for closures
+  bool kept = false;                                            // by the interpreter, for closures
 
   Value* find(std::string_view name) {
     for (auto& [key, value] : variables)
@@ -83,21 +83,24 @@ struct LoopObject : Object {
 
 namespace detail {
 inline constexpr MethodEntry kLoopMethods[] = {
-    {"changed", VELOCE_JINJA_METHOD {
-       LoopObject& loop = self.get<LoopObject>();
-       for (const Value& v : args.positional) note_child(loop, v);
-       if (!check_depth(rt, loop)) return {};
-       const bool same = loop.changed_before && rt.step(args.positional.size()) &&
-                         equal_items(loop.last_changed, args.positional);
-       loop.changed_before = true;
-       loop.last_changed = args.positional;
-       return Value::boolean(!same);
-     }},
-    {"cycle", VELOCE_JINJA_METHOD {
-       if (args.positional.empty()) return type_error(rt, "no items for cycling given");
-       return args.positional[std::size_t(self.get<LoopObject>().index0) % args.positional.size()];
-     }},
-};
+    {"changed", VELOCE_JINJA_METHOD{LoopObject& loop = self.get<LoopObject>();
+for (const Value& v : args.positional) note_child(loop, v);
+if (!check_depth(rt, loop)) return {};
+const bool same = loop.changed_before && rt.step(args.positional.size()) &&
+                  equal_items(loop.last_changed, args.positional);
+loop.changed_before = true;
+loop.last_changed = args.positional;
+return Value::boolean(!same);
+}  // namespace detail
+}  // namespace veloce::text::jinja
+, {"cycle", VELOCE_JINJA_METHOD{
+                if (args.positional.empty()) return type_error(rt, "no items for cycling given");
+return args.positional[std::size_t(self.get<LoopObject>().index0) % args.positional.size()];
+}
+}
+,
+}
+;
 }  // namespace detail
 
 inline Value object_attribute(Runtime& rt, const Value& object, std::string_view name) {
@@ -115,16 +118,20 @@ inline Value object_attribute(Runtime& rt, const Value& object, std::string_view
   if (name == "revindex0") return Value::integer(loop.length() - loop.index0 - 1);
   if (name == "depth") return Value::integer(loop.depth0 + 1);
   if (name == "depth0") return Value::integer(loop.depth0);
-  if (name == "previtem") return loop.index0 == 0 ? make_undefined(rt, "there is no previous item") : loop.before;
-  if (name == "nextitem") return loop.peek().is_missing() ? make_undefined(rt, "there is no next item") : loop.peek();
+  if (name == "previtem")
+    return loop.index0 == 0 ? make_undefined(rt, "there is no previous item") : loop.before;
+  if (name == "nextitem")
+    return loop.peek().is_missing() ? make_undefined(rt, "there is no next item") : loop.peek();
   if (const MethodEntry* entry = detail::find_method_entry(detail::kLoopMethods, name))
     return make_method(rt, object, entry->name, entry->method);
   return name.starts_with("__") ? detail::unsafe_attribute(rt, object, name) : Value::missing();
 }
 inline std::string object_repr(Runtime&, const Value& v) {
-  if (v.is(Kind::kMacro)) return "<Macro " + string_repr(v.get<MacroObject>().definition->name) + ">";
+  if (v.is(Kind::kMacro))
+    return "<Macro " + string_repr(v.get<MacroObject>().definition->name) + ">";
   LoopObject& loop = v.get<LoopObject>();
-  return "<LoopContext " + std::to_string(loop.index0 + 1) + "/" + std::to_string(loop.length()) + ">";
+  return "<LoopContext " + std::to_string(loop.index0 + 1) + "/" + std::to_string(loop.length()) +
+         ">";
 }
 
 class Interpreter {
@@ -132,7 +139,8 @@ class Interpreter {
   Interpreter(Runtime& rt, const Value& context) : rt_(rt), context_(context) {}
   Interpreter(const Interpreter&) = delete;
   Interpreter& operator=(const Interpreter&) = delete;
-  // Closures and namespaces may hold each other in circles: taken apart here, one by one, without recursion.
+  // Closures and namespaces may hold each other in circles: taken apart here, one by one, without
+  // recursion.
   ~Interpreter() {
     for (const auto& scope : kept_) {
       const auto variables = std::move(scope->variables);
@@ -144,7 +152,8 @@ class Interpreter {
   // `own_names` (OwnNames) are undefined until assigned; they must outlive this.
   std::string run(const Body& body, const std::vector<std::string>& own_names) {
     auto root = std::make_shared<Scope>();
-    for (const std::string& name : own_names) set(*root, name, make_undefined(rt_, string_repr(name) + " is undefined"));
+    for (const std::string& name : own_names)
+      set(*root, name, make_undefined(rt_, string_repr(name) + " is undefined"));
     std::string out;
     out_ = &out;
     execute(body, root);
@@ -172,8 +181,10 @@ class Interpreter {
     }
   }
   static void set(Scope& scope, const std::string& name, Value v) {
-    if (Value* there = scope.find(name)) *there = std::move(v);
-    else scope.variables.emplace_back(&name, std::move(v));
+    if (Value* there = scope.find(name))
+      *there = std::move(v);
+    else
+      scope.variables.emplace_back(&name, std::move(v));
   }
 
   // ---- statements ----
@@ -206,22 +217,36 @@ class Interpreter {
   }
   Flow execute(const Statement& s, const ScopePtr& scope) {
     switch (s.what) {
-      case Do::kText: write(s.text); return Flow::kNormal;
-      case Do::kPrint: print(s, scope); return Flow::kNormal;
+      case Do::kText:
+        write(s.text);
+        return Flow::kNormal;
+      case Do::kPrint:
+        print(s, scope);
+        return Flow::kNormal;
       case Do::kIf:
         for (const auto& [test, body] : s.branches)
-          if (test == nullptr || truthy(evaluate(*test, scope))) return rt_.failed() ? Flow::kNormal : execute(body, scope);
+          if (test == nullptr || truthy(evaluate(*test, scope)))
+            return rt_.failed() ? Flow::kNormal : execute(body, scope);
         return Flow::kNormal;
-      case Do::kFor: return for_loop(s, evaluate(*s.expressions[0], scope), scope, 0);
-      case Do::kSet: assign(s.targets[0], evaluate(*s.expressions[0], scope), *scope, scope); return Flow::kNormal;
-      case Do::kSetBlock: return set_block(s, scope);
-      case Do::kMacro: set(*scope, s.macro->name, make_macro(s.macro, scope)); return Flow::kNormal;
-      case Do::kCall: call_block(s, scope); return Flow::kNormal;
+      case Do::kFor:
+        return for_loop(s, evaluate(*s.expressions[0], scope), scope, 0);
+      case Do::kSet:
+        assign(s.targets[0], evaluate(*s.expressions[0], scope), *scope, scope);
+        return Flow::kNormal;
+      case Do::kSetBlock:
+        return set_block(s, scope);
+      case Do::kMacro:
+        set(*scope, s.macro->name, make_macro(s.macro, scope));
+        return Flow::kNormal;
+      case Do::kCall:
+        call_block(s, scope);
+        return Flow::kNormal;
       case Do::kFilter: {
         Flow flow = Flow::kNormal;
         std::string text = capture(s.body, inner(scope), flow);
         if (flow != Flow::kNormal) return flow;
-        const Value out = apply_filters(*s.expressions[0], make_string(rt_, std::move(text)), scope);
+        const Value out =
+            apply_filters(*s.expressions[0], make_string(rt_, std::move(text)), scope);
         append(out);
         return Flow::kNormal;
       }
@@ -231,9 +256,12 @@ class Interpreter {
           assign(s.targets[i], evaluate(*s.expressions[i], scope), *block, block);
         return execute(s.body, block);
       }
-      case Do::kScope: return execute(s.body, inner(scope));
-      case Do::kBreak: return Flow::kBreak;
-      case Do::kContinue: return Flow::kContinue;
+      case Do::kScope:
+        return execute(s.body, inner(scope));
+      case Do::kBreak:
+        return Flow::kBreak;
+      case Do::kContinue:
+        return Flow::kContinue;
     }
     return Flow::kNormal;
   }
@@ -261,16 +289,22 @@ class Interpreter {
     if (!target.attribute.empty()) return assign_attribute(target, std::move(v), lookup_scope);
     if (!target.is_tuple) return set(to, target.name, std::move(v));
     std::vector<Value> parts;
-    if (!is_iterable(v)) return void(type_error(rt_, std::string("cannot unpack non-iterable ") + type_name(v) + " object"));
+    if (!is_iterable(v))
+      return void(
+          type_error(rt_, std::string("cannot unpack non-iterable ") + type_name(v) + " object"));
     if (!collect(rt_, v, parts)) return;
     if (parts.size() != target.parts.size())
-      return void(value_error(rt_, parts.size() > target.parts.size() ? "too many values to unpack" : "not enough values to unpack"));
-    for (std::size_t i = 0; i < parts.size(); ++i) assign(target.parts[i], std::move(parts[i]), to, lookup_scope);
+      return void(value_error(rt_, parts.size() > target.parts.size()
+                                       ? "too many values to unpack"
+                                       : "not enough values to unpack"));
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      assign(target.parts[i], std::move(parts[i]), to, lookup_scope);
   }
   void assign_attribute(const Target& target, Value v, const ScopePtr& scope) {
     const Value space = lookup(target.name, scope);
     if (!space.is(Kind::kNamespace)) {
-      rt_.fail(ErrorKind::kRuntime, "TemplateRuntimeError", "cannot assign attribute on non-namespace object");
+      rt_.fail(ErrorKind::kRuntime, "TemplateRuntimeError",
+               "cannot assign attribute on non-namespace object");
       return;
     }
     NamespaceObject& object = space.get<NamespaceObject>();
@@ -283,7 +317,8 @@ class Interpreter {
     }
   }
 
-  Flow for_loop(const Statement& s, const Value& iterable, const ScopePtr& scope, std::int64_t depth0) {
+  Flow for_loop(const Statement& s, const Value& iterable, const ScopePtr& scope,
+                std::int64_t depth0) {
     auto loop = std::make_shared<LoopObject>();
     if (rt_.failed() || !collect(rt_, iterable, loop->items)) return Flow::kNormal;
     const std::size_t bytes = sizeof(LoopObject) + loop->items.size() * sizeof(Value);
@@ -355,7 +390,8 @@ class Interpreter {
       for (const Dict::Entry& e : v.get<DictObject>().dict.entries()) {
         if (!e.key.is_string()) return type_error(rt_, "keywords must be strings"), out;
         if (out.find(e.key.text()) != nullptr)
-          return type_error(rt_, "got multiple values for keyword argument '" + e.key.text() + "'"), out;
+          return type_error(rt_, "got multiple values for keyword argument '" + e.key.text() + "'"),
+                 out;
         out.named.emplace_back(e.key.text(), e.value);
       }
     }
@@ -365,17 +401,23 @@ class Interpreter {
     const Runtime::Depth depth(rt_);
     if (!depth) return {};
     switch (callee.kind()) {
-      case Kind::kUndefined: return undefined_error(rt_, callee);
-      case Kind::kFunction: return callee.get<FunctionObject>().function(rt_, args);
-      case Kind::kMethod: return callee.get<MethodObject>().method(rt_, callee.get<MethodObject>().self, args);
-      case Kind::kMacro: return invoke_macro(callee.get<MacroObject>(), args);
-      case Kind::kLoop: return invoke_loop(callee.get<LoopObject>(), args);
+      case Kind::kUndefined:
+        return undefined_error(rt_, callee);
+      case Kind::kFunction:
+        return callee.get<FunctionObject>().function(rt_, args);
+      case Kind::kMethod:
+        return callee.get<MethodObject>().method(rt_, callee.get<MethodObject>().self, args);
+      case Kind::kMacro:
+        return invoke_macro(callee.get<MacroObject>(), args);
+      case Kind::kLoop:
+        return invoke_loop(callee.get<LoopObject>(), args);
       case Kind::kJoiner: {
         JoinerObject& joiner = callee.get<JoinerObject>();
         if (std::exchange(joiner.used, true)) return joiner.separator;
         return make_string(rt_, "");
       }
-      default: return type_error(rt_, std::string("'") + type_name(callee) + "' object is not callable");
+      default:
+        return type_error(rt_, std::string("'") + type_name(callee) + "' object is not callable");
     }
   }
   Value invoke_loop(const LoopObject& loop, Args& args) {
@@ -410,7 +452,8 @@ class Interpreter {
     }
     if (m.uses_caller && !explicit_caller) {
       Value caller = take("caller");
-      if (caller.is_missing() || caller.is_none()) caller = make_undefined(rt_, "No caller defined");
+      if (caller.is_missing() || caller.is_none())
+        caller = make_undefined(rt_, "No caller defined");
       set(*scope, kCallerName, std::move(caller));
     }
     if (m.uses_kwargs) {
@@ -418,20 +461,24 @@ class Interpreter {
       for (auto& [name, v] : args.named) rest.set(make_string(rt_, name), v);
       set(*scope, kKwargsName, make_dict(rt_, std::move(rest)));
     } else if (!args.named.empty()) {
-      return type_error(rt_, "macro " + string_repr(m.name) + " takes no keyword argument " + string_repr(args.named[0].first));
+      return type_error(rt_, "macro " + string_repr(m.name) + " takes no keyword argument " +
+                                 string_repr(args.named[0].first));
     }
     if (m.uses_varargs) {
       const std::size_t used = std::min(args.positional.size(), m.parameters.size());
-      set(*scope, kVarargsName, make_tuple(rt_, {args.positional.begin() + std::ptrdiff_t(used), args.positional.end()}));
+      set(*scope, kVarargsName,
+          make_tuple(rt_, {args.positional.begin() + std::ptrdiff_t(used), args.positional.end()}));
     } else if (args.positional.size() > m.parameters.size()) {
-      return type_error(rt_, "macro " + string_repr(m.name) + " takes not more than " + std::to_string(m.parameters.size()) +
-                                 " argument(s)");
+      return type_error(rt_, "macro " + string_repr(m.name) + " takes not more than " +
+                                 std::to_string(m.parameters.size()) + " argument(s)");
     }
     for (std::size_t i = 0; i < given.size(); ++i) {
       const Parameter& p = m.parameters[i];
       if (given[i].is_missing())
-        given[i] = p.fallback != nullptr ? evaluate(*p.fallback, scope)
-                                         : make_undefined(rt_, "parameter " + string_repr(p.name) + " was not provided");
+        given[i] =
+            p.fallback != nullptr
+                ? evaluate(*p.fallback, scope)
+                : make_undefined(rt_, "parameter " + string_repr(p.name) + " was not provided");
       set(*scope, p.name, std::move(given[i]));
     }
     const int line = rt_.line();
@@ -449,19 +496,26 @@ class Interpreter {
       if (const Value* v = scope->find(name)) return *v;
     }
     if (const Value* v = context_.get<DictObject>().dict.find(std::string_view(name))) return *v;
-    if (const GlobalEntry* global = find_global(name)) return make_function(global->name, global->function);
+    if (const GlobalEntry* global = find_global(name))
+      return make_function(global->name, global->function);
     return make_undefined(rt_, string_repr(name) + " is undefined");
   }
   Value evaluate(const Expression& e, const ScopePtr& scope) {
     const Runtime::Depth depth(rt_);
     if (!rt_.step()) return {};
     switch (e.op) {
-      case Op::kConstant: return e.value;
-      case Op::kName: return lookup(e.text, scope);
-      case Op::kList: return make_list(rt_, all(e, scope));
-      case Op::kTuple: return make_tuple(rt_, all(e, scope));
-      case Op::kDict: return dict(e, scope);
-      case Op::kNot: return Value::boolean(!truthy(evaluate(*e.parts[0], scope)));
+      case Op::kConstant:
+        return e.value;
+      case Op::kName:
+        return lookup(e.text, scope);
+      case Op::kList:
+        return make_list(rt_, all(e, scope));
+      case Op::kTuple:
+        return make_tuple(rt_, all(e, scope));
+      case Op::kDict:
+        return dict(e, scope);
+      case Op::kNot:
+        return Value::boolean(!truthy(evaluate(*e.parts[0], scope)));
       case Op::kAnd: {
         Value left = evaluate(*e.parts[0], scope);
         return truthy(left) ? evaluate(*e.parts[1], scope) : left;
@@ -470,8 +524,10 @@ class Interpreter {
         Value left = evaluate(*e.parts[0], scope);
         return truthy(left) ? left : evaluate(*e.parts[1], scope);
       }
-      case Op::kConcat: return concat(e, scope);
-      case Op::kCompare: return comparison(e, scope);
+      case Op::kConcat:
+        return concat(e, scope);
+      case Op::kCompare:
+        return comparison(e, scope);
       case Op::kCondition:
         if (truthy(evaluate(*e.parts[0], scope))) return evaluate(*e.parts[1], scope);
         if (e.parts[2] != nullptr) return evaluate(*e.parts[2], scope);
@@ -485,11 +541,16 @@ class Interpreter {
         const Value object = evaluate(*e.parts[0], scope), key = evaluate(*e.parts[1], scope);
         return at_line(e) ? get_item(rt_, object, key) : Value();
       }
-      case Op::kSlice: return slice(e, scope);
-      case Op::kCall: return call(e, scope);
-      case Op::kFilter: return apply_filter(e, evaluate(*e.parts[0], scope), scope);
-      case Op::kTest: return test(e, scope);
-      default: return arithmetic(e, scope);
+      case Op::kSlice:
+        return slice(e, scope);
+      case Op::kCall:
+        return call(e, scope);
+      case Op::kFilter:
+        return apply_filter(e, evaluate(*e.parts[0], scope), scope);
+      case Op::kTest:
+        return test(e, scope);
+      default:
+        return arithmetic(e, scope);
     }
   }
   // Errors from here on are of this expression's line. False once anything has failed.
@@ -535,7 +596,8 @@ class Interpreter {
   Value apply_filter(const Expression& e, const Value& v, const ScopePtr& scope) {
     Args args = arguments(e.call.get(), scope);
     if (!at_line(e)) return {};
-    if (e.filter == nullptr) return raise(rt_, "TemplateRuntimeError", "No filter named '" + e.text + "' found.");
+    if (e.filter == nullptr)
+      return raise(rt_, "TemplateRuntimeError", "No filter named '" + e.text + "' found.");
     return e.filter->filter(rt_, v, args);
   }
   // A chain of filters whose innermost object is the body of a block.
@@ -547,7 +609,8 @@ class Interpreter {
     const Value v = evaluate(*e.parts[0], scope);
     Args args = arguments(e.call.get(), scope);
     if (!at_line(e)) return {};
-    if (e.test == nullptr) return raise(rt_, "TemplateRuntimeError", "No test named '" + e.text + "' found.");
+    if (e.test == nullptr)
+      return raise(rt_, "TemplateRuntimeError", "No test named '" + e.text + "' found.");
     return Value::boolean(e.test->test(rt_, v, args));
   }
   Value comparison(const Expression& e, const ScopePtr& scope) {
@@ -562,10 +625,14 @@ class Interpreter {
   }
   bool holds(Comparison op, const Value& a, const Value& b) {
     switch (op) {
-      case Comparison::kEqual: return equal_counted(rt_, a, b);
-      case Comparison::kNotEqual: return !equal_counted(rt_, a, b);
-      case Comparison::kLess: return compare(rt_, a, b, "<") == -1;
-      case Comparison::kGreater: return compare(rt_, a, b, ">") == 1;
+      case Comparison::kEqual:
+        return equal_counted(rt_, a, b);
+      case Comparison::kNotEqual:
+        return !equal_counted(rt_, a, b);
+      case Comparison::kLess:
+        return compare(rt_, a, b, "<") == -1;
+      case Comparison::kGreater:
+        return compare(rt_, a, b, ">") == 1;
       case Comparison::kLessEqual: {
         const int c = compare(rt_, a, b, "<=");
         return c == -1 || c == 0;
@@ -574,8 +641,10 @@ class Interpreter {
         const int c = compare(rt_, a, b, ">=");
         return c == 1 || c == 0;
       }
-      case Comparison::kIn: return contains(rt_, b, a);
-      case Comparison::kNotIn: return !contains(rt_, b, a);
+      case Comparison::kIn:
+        return contains(rt_, b, a);
+      case Comparison::kNotIn:
+        return !contains(rt_, b, a);
     }
     return false;
   }
@@ -592,18 +661,25 @@ class Interpreter {
     const Value b = evaluate(*e.parts[1], scope);
     if (!at_line(e)) return {};
     switch (e.op) {
-      case Op::kAdd: return add(rt_, a, b);
-      case Op::kSubtract: return subtract(rt_, a, b);
-      case Op::kMultiply: return multiply(rt_, a, b);
-      case Op::kDivide: return divide(rt_, a, b);
-      case Op::kFloorDivide: return floor_divide(rt_, a, b, false);
-      case Op::kModulo: return modulo(rt_, a, b);
-      default: return power(rt_, a, b);
+      case Op::kAdd:
+        return add(rt_, a, b);
+      case Op::kSubtract:
+        return subtract(rt_, a, b);
+      case Op::kMultiply:
+        return multiply(rt_, a, b);
+      case Op::kDivide:
+        return divide(rt_, a, b);
+      case Op::kFloorDivide:
+        return floor_divide(rt_, a, b, false);
+      case Op::kModulo:
+        return modulo(rt_, a, b);
+      default:
+        return power(rt_, a, b);
     }
   }
 
-  static inline const std::string kLoopName = "loop", kCallerName = "caller", kKwargsName = "kwargs",
-                                  kVarargsName = "varargs";
+  static inline const std::string kLoopName = "loop", kCallerName = "caller",
+                                  kKwargsName = "kwargs", kVarargsName = "varargs";
   Runtime& rt_;
   const Value& context_;
   std::string* out_ = nullptr;

@@ -1,4 +1,5 @@
-// JSON of templates: the filters tojson (Python's json.dumps) and from_json (json.loads), and contexts coming in.
+// JSON of templates: the filters tojson (Python's json.dumps) and from_json (json.loads), and
+// contexts coming in.
 #pragma once
 
 #include <charconv>
@@ -38,7 +39,8 @@ inline void append_json_string(std::string_view text, bool ascii, std::string& o
         out += buffer;
       } else {
         const unsigned v = unsigned(d.code_point) - 0x10000;
-        std::snprintf(buffer, sizeof(buffer), "\\u%04x\\u%04x", 0xD800 + (v >> 10), 0xDC00 + (v & 0x3FF));
+        std::snprintf(buffer, sizeof(buffer), "\\u%04x\\u%04x", 0xD800 + (v >> 10),
+                      0xDC00 + (v & 0x3FF));
         out += buffer;
       }
       at += std::size_t(d.length);
@@ -46,13 +48,27 @@ inline void append_json_string(std::string_view text, bool ascii, std::string& o
     }
     ++at;
     switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\r': out += "\\r"; break;
-      case '\t': out += "\\t"; break;
-      case '\f': out += "\\f"; break;
-      case '\b': out += "\\b"; break;
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
+      case '\f':
+        out += "\\f";
+        break;
+      case '\b':
+        out += "\\b";
+        break;
       default:
         if (c < 0x20 || (ascii && c == 0x7F)) {
           std::snprintf(buffer, sizeof(buffer), "\\u%04x", unsigned(c));
@@ -96,12 +112,19 @@ class JsonWriter {
   }
   void key(const Value& k) {
     std::string text;
-    if (k.is_string()) text = k.text();
-    else if (k.is_none()) text = "null";
-    else if (k.is(Kind::kBool)) text = k.as_bool() ? "true" : "false";
-    else if (k.is_integral()) text = integer_text(k);
-    else if (k.is(Kind::kFloat)) text = number_text(k.as_float());
-    else type_error(rt_, std::string("keys must be str, int, float, bool or None, not ") + type_name(k));
+    if (k.is_string())
+      text = k.text();
+    else if (k.is_none())
+      text = "null";
+    else if (k.is(Kind::kBool))
+      text = k.as_bool() ? "true" : "false";
+    else if (k.is_integral())
+      text = integer_text(k);
+    else if (k.is(Kind::kFloat))
+      text = number_text(k.as_float());
+    else
+      type_error(rt_,
+                 std::string("keys must be str, int, float, bool or None, not ") + type_name(k));
     append_json_string(text, style_.ascii, out_);
   }
   void mapping(const Dict& dict, int depth) {
@@ -134,20 +157,33 @@ class JsonWriter {
   }
   void value(const Value& v, int depth) {
     if (!rt_.step()) return;
-    if (out_.size() > rt_.limits().max_memory) return rt_.limit("a text grows beyond the memory limit");
+    if (out_.size() > rt_.limits().max_memory)
+      return rt_.limit("a text grows beyond the memory limit");
     switch (v.kind()) {
-      case Kind::kNone: out_ += "null"; return;
-      case Kind::kBool: out_ += v.as_bool() ? "true" : "false"; return;
+      case Kind::kNone:
+        out_ += "null";
+        return;
+      case Kind::kBool:
+        out_ += v.as_bool() ? "true" : "false";
+        return;
       case Kind::kInt:
-      case Kind::kBigInt: out_ += integer_text(v); return;
-      case Kind::kFloat: out_ += number_text(v.as_float()); return;
+      case Kind::kBigInt:
+        out_ += integer_text(v);
+        return;
+      case Kind::kFloat:
+        out_ += number_text(v.as_float());
+        return;
       case Kind::kString:
         if (rt_.step(v.text().size() / 32)) append_json_string(v.text(), style_.ascii, out_);
         return;
       case Kind::kList:
-      case Kind::kTuple: return sequence(v.items(), depth);
-      case Kind::kDict: return mapping(v.get<DictObject>().dict, depth);
-      default: type_error(rt_, std::string("Object of type ") + type_name(v) + " is not JSON serializable");
+      case Kind::kTuple:
+        return sequence(v.items(), depth);
+      case Kind::kDict:
+        return mapping(v.get<DictObject>().dict, depth);
+      default:
+        type_error(rt_,
+                   std::string("Object of type ") + type_name(v) + " is not JSON serializable");
     }
   }
 
@@ -174,7 +210,8 @@ class JsonReader {
     return raise(rt_, "JSONDecodeError", std::string(what) + ": char " + std::to_string(at_));
   }
   void space() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r'))
+    while (at_ < text_.size() &&
+           (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r'))
       ++at_;
   }
   bool take(char c) {
@@ -218,7 +255,8 @@ class JsonReader {
     while (true) {
       space();
       std::string name;
-      if (at_ >= text_.size() || text_[at_] != '"') return error("Expecting property name enclosed in double quotes");
+      if (at_ >= text_.size() || text_[at_] != '"')
+        return error("Expecting property name enclosed in double quotes");
       if (!string(name)) return {};
       space();
       if (!take(':')) return error("Expecting ':' delimiter");
@@ -256,18 +294,34 @@ class JsonReader {
     switch (c) {
       case '"':
       case '\\':
-      case '/': out += c; return true;
-      case 'b': out += '\b'; return true;
-      case 'f': out += '\f'; return true;
-      case 'n': out += '\n'; return true;
-      case 'r': out += '\r'; return true;
-      case 't': out += '\t'; return true;
-      case 'u': break;
-      default: error("Invalid \\escape"); return false;
+      case '/':
+        out += c;
+        return true;
+      case 'b':
+        out += '\b';
+        return true;
+      case 'f':
+        out += '\f';
+        return true;
+      case 'n':
+        out += '\n';
+        return true;
+      case 'r':
+        out += '\r';
+        return true;
+      case 't':
+        out += '\t';
+        return true;
+      case 'u':
+        break;
+      default:
+        error("Invalid \\escape");
+        return false;
     }
     unsigned unit = 0, low = 0;
     if (!hex4(unit)) return error("Invalid \\uXXXX escape"), false;
-    if (unit >= 0xD800 && unit < 0xDC00 && take("\\u") && hex4(low) && low >= 0xDC00 && low < 0xE000)
+    if (unit >= 0xD800 && unit < 0xDC00 && take("\\u") && hex4(low) && low >= 0xDC00 &&
+        low < 0xE000)
       unit = 0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00);
     else if (unit >= 0xD800 && unit < 0xE000)
       return error("Lone surrogate"), false;  // Python would carry it along and fail on output
@@ -280,8 +334,10 @@ class JsonReader {
       const char c = text_[at_++];
       if (c == '"') return true;
       if (static_cast<unsigned char>(c) < 0x20) return error("Invalid control character"), false;
-      if (c != '\\') out += c;
-      else if (!escape(out)) return false;
+      if (c != '\\')
+        out += c;
+      else if (!escape(out))
+        return false;
     }
     error("Unterminated string");
     return false;
@@ -311,12 +367,14 @@ class JsonReader {
       std::int64_t small = 0;
       if (std::from_chars(text.data(), text.data() + text.size(), small).ec == std::errc())
         return Value::integer(small);
-      if (text.size() > 4300) return error("Exceeds the limit (4300 digits) for integer string conversion");
+      if (text.size() > 4300)
+        return error("Exceeds the limit (4300 digits) for integer string conversion");
       const BigInt big = BigInt::from_digits(text_.substr(first, at_ - first), 10);
       return make_big(rt_, start == first ? big : -big);
     }
     double out = 0;
-    if (std::from_chars(text.data(), text.data() + text.size(), out).ec == std::errc::result_out_of_range)
+    if (std::from_chars(text.data(), text.data() + text.size(), out).ec ==
+        std::errc::result_out_of_range)
       out = std::strtod(std::string(text).c_str(), nullptr);
     return Value::number(out);
   }
@@ -335,11 +393,16 @@ inline Value from_json_value(Runtime& rt, const nlohmann::ordered_json& json, in
   }
   using Type = nlohmann::ordered_json::value_t;
   switch (json.type()) {
-    case Type::null: return Value::none();
-    case Type::boolean: return Value::boolean(json.get<bool>());
-    case Type::number_integer: return Value::integer(json.get<std::int64_t>());
-    case Type::number_unsigned: return make_big(rt, BigInt::from_unsigned(json.get<std::uint64_t>()));
-    case Type::number_float: return Value::number(json.get<double>());
+    case Type::null:
+      return Value::none();
+    case Type::boolean:
+      return Value::boolean(json.get<bool>());
+    case Type::number_integer:
+      return Value::integer(json.get<std::int64_t>());
+    case Type::number_unsigned:
+      return make_big(rt, BigInt::from_unsigned(json.get<std::uint64_t>()));
+    case Type::number_float:
+      return Value::number(json.get<double>());
     case Type::string: {
       const std::string& text = json.get_ref<const std::string&>();
       return make_string(rt, is_valid_utf8(text) ? text : to_utf8(code_points(text)));
@@ -357,7 +420,8 @@ inline Value from_json_value(Runtime& rt, const nlohmann::ordered_json& json, in
                  from_json_value(rt, value, depth + 1));
       return make_dict(rt, std::move(dict));
     }
-    default: return {};
+    default:
+      return {};
   }
 }
 

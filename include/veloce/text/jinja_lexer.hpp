@@ -63,10 +63,13 @@ class Lexer {
     if (source_.ends_with('\n')) source_.pop_back();
   }
   void fail(std::string message) {
-    if (error_.kind == ErrorKind::kNone) error_ = {ErrorKind::kSyntax, "TemplateSyntaxError", std::move(message), line_};
+    if (error_.kind == ErrorKind::kNone)
+      error_ = {ErrorKind::kSyntax, "TemplateSyntaxError", std::move(message), line_};
     at_ = source_.size();
   }
-  void push(TokenType type, std::string text) { tokens_->push_back({type, std::move(text), line_}); }
+  void push(TokenType type, std::string text) {
+    tokens_->push_back({type, std::move(text), line_});
+  }
   void advance(std::size_t to) {
     for (; at_ < to; ++at_) line_ += source_[at_] == '\n' ? 1 : 0;
   }
@@ -78,11 +81,14 @@ class Lexer {
     }
     return at;
   }
-  // The end of "%}" written at `at` with its sign, white space or newline it takes along; 0 if it is not there.
+  // The end of "%}" written at `at` with its sign, white space or newline it takes along; 0 if it
+  // is not there.
   std::size_t closing(std::size_t at, std::string_view close, bool plus, bool trim) const {
     const std::string_view rest = std::string_view(source_).substr(at);
-    if (rest.starts_with('-') && rest.substr(1).starts_with(close)) return skip_space(at + 1 + close.size());
-    if (plus && rest.starts_with('+') && rest.substr(1).starts_with(close)) return at + 1 + close.size();
+    if (rest.starts_with('-') && rest.substr(1).starts_with(close))
+      return skip_space(at + 1 + close.size());
+    if (plus && rest.starts_with('+') && rest.substr(1).starts_with(close))
+      return at + 1 + close.size();
     if (!rest.starts_with(close)) return 0;
     const std::size_t end = at + close.size();
     return trim && end < source_.size() && source_[end] == '\n' ? end + 1 : end;
@@ -93,7 +99,8 @@ class Lexer {
     if (std::string_view(source_).substr(at, word.size()) != word) return 0;
     return closing(skip_space(at + word.size()), "%}", end_tag, end_tag);
   }
-  // Emits text up to `end`, cut as the tag that follows demands: sign '-' strips, none strips indentation of blocks.
+  // Emits text up to `end`, cut as the tag that follows demands: sign '-' strips, none strips
+  // indentation of blocks.
   void emit_data(std::size_t end, char sign, bool variable) {
     std::string_view text = std::string_view(source_).substr(at_, end - at_);
     if (sign == '-') {
@@ -101,7 +108,8 @@ class Lexer {
     } else if (sign != '+' && !variable) {
       const std::size_t line = text.rfind('\n') + 1;  // 0 if there is none
       const std::string_view indent = text.substr(line);
-      if ((line > 0 || line_start_) && strip_left(indent, is_python_space).empty()) text = text.substr(0, line);
+      if ((line > 0 || line_start_) && strip_left(indent, is_python_space).empty())
+        text = text.substr(0, line);
     }
     if (!text.empty()) push(TokenType::kData, std::string(text));
   }
@@ -144,8 +152,10 @@ class Lexer {
     line_start_ = end > 0 && source_[end - 1] == '\n';
   }
   void comment(std::size_t inside) {
-    for (std::size_t hash = inside; (hash = source_.find("#}", hash)) != std::string::npos; ++hash) {
-      const bool signed_end = hash > inside && (source_[hash - 1] == '-' || source_[hash - 1] == '+');
+    for (std::size_t hash = inside; (hash = source_.find("#}", hash)) != std::string::npos;
+         ++hash) {
+      const bool signed_end =
+          hash > inside && (source_[hash - 1] == '-' || source_[hash - 1] == '+');
       return finish_tag(closing(signed_end ? hash - 1 : hash, "#}", true, true));
     }
     if (inside < source_.size()) fail("Missing end of comment tag");
@@ -168,7 +178,8 @@ class Lexer {
     std::string open;  // brackets not yet closed
     while (at_ < source_.size()) {
       if (open.empty()) {
-        const std::size_t end = variable ? closing(at_, "}}", false, false) : closing(at_, "%}", true, true);
+        const std::size_t end =
+            variable ? closing(at_, "}}", false, false) : closing(at_, "%}", true, true);
         if (end != 0) {
           push(variable ? TokenType::kVariableEnd : TokenType::kBlockEnd, variable ? "}}" : "%}");
           return finish_tag(end);
@@ -187,7 +198,8 @@ class Lexer {
         operator_token(open);
       }
     }
-    if (!open.empty()) fail(std::string("unexpected end of template, expected '") + open.back() + "'");
+    if (!open.empty())
+      fail(std::string("unexpected end of template, expected '") + open.back() + "'");
   }
   void name() {
     std::size_t end = at_;
@@ -209,7 +221,8 @@ class Lexer {
   }
   static bool decimal(char c) { return c >= '0' && c <= '9'; }
   void number() {
-    const char prefix = at_ + 1 < source_.size() && source_[at_] == '0' ? char(source_[at_ + 1] | 32) : '\0';
+    const char prefix =
+        at_ + 1 < source_.size() && source_[at_] == '0' ? char(source_[at_ + 1] | 32) : '\0';
     std::size_t end = at_;
     bool real = false;
     if (prefix == 'x' || prefix == 'o' || prefix == 'b') {
@@ -218,19 +231,23 @@ class Lexer {
                : prefix == 'o' ? c >= '0' && c <= '7'
                                : decimal(c) || ((c | 32) >= 'a' && (c | 32) <= 'f');
       };
-      const std::size_t first = at_ + 2 < source_.size() && source_[at_ + 2] == '_' ? at_ + 3 : at_ + 2;
+      const std::size_t first =
+          at_ + 2 < source_.size() && source_[at_ + 2] == '_' ? at_ + 3 : at_ + 2;
       end = digits(first, is_one);
       if (end == first) end = at_;
     }
     if (end == at_) {
       end = digits(at_, decimal);
       const bool after_dot = at_ > 0 && source_[at_ - 1] == '.';
-      if (!after_dot && end < source_.size() && source_[end] == '.' && digits(end + 1, decimal) > end + 1) {
+      if (!after_dot && end < source_.size() && source_[end] == '.' &&
+          digits(end + 1, decimal) > end + 1) {
         end = digits(end + 1, decimal);
         real = true;
       }
       if (!after_dot && end < source_.size() && (source_[end] | 32) == 'e') {
-        const std::size_t sign = end + 1 < source_.size() && (source_[end + 1] == '+' || source_[end + 1] == '-') ? 1 : 0;
+        const std::size_t sign =
+            end + 1 < source_.size() && (source_[end + 1] == '+' || source_[end + 1] == '-') ? 1
+                                                                                             : 0;
         const std::size_t last = digits(end + 1 + sign, decimal);
         if (last > end + 1 + sign) end = last, real = true;
       }
@@ -254,12 +271,15 @@ class Lexer {
     }
     const char c = rest[0];
     if (std::string_view("+-/*%~[](){}><=.:|,;").find(c) == std::string_view::npos)
-      return fail("unexpected char " + std::string(rest.substr(0, std::size_t(utf8_length(static_cast<unsigned char>(c))))));
+      return fail(
+          "unexpected char " +
+          std::string(rest.substr(0, std::size_t(utf8_length(static_cast<unsigned char>(c))))));
     if (c == '(' || c == '[' || c == '{') {
       open += c == '(' ? ')' : c == '[' ? ']' : '}';
     } else if (c == ')' || c == ']' || c == '}') {
       if (open.empty()) return fail(std::string("unexpected '") + c + "'");
-      if (open.back() != c) return fail(std::string("unexpected '") + c + "', expected '" + open.back() + "'");
+      if (open.back() != c)
+        return fail(std::string("unexpected '") + c + "', expected '" + open.back() + "'");
       open.pop_back();
     }
     push(TokenType::kOperator, std::string(1, c));
@@ -270,11 +290,14 @@ class Lexer {
     std::uint32_t v = 0;
     for (int i = 0; i < digits_wanted; ++i, ++at) {
       const char c = at < source_.size() ? source_[at] : '\0';
-      const int d = decimal(c) ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
+      const int d = decimal(c)                           ? c - '0'
+                    : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
+                                                         : -1;
       if (d < 0) return fail("truncated escape in a string"), false;
       v = v << 4 | std::uint32_t(d);
     }
-    if (v > 0x10FFFF || (v >= 0xD800 && v < 0xE000)) return fail("a string's escape is no character"), false;
+    if (v > 0x10FFFF || (v >= 0xD800 && v < 0xE000))
+      return fail("a string's escape is no character"), false;
     append_utf8(out, v);
     return true;
   }
@@ -282,22 +305,44 @@ class Lexer {
   bool escape(std::size_t& at, std::string& out) {
     const char c = source_[at++];
     switch (c) {
-      case '\n': return true;
+      case '\n':
+        return true;
       case '\\':
       case '\'':
-      case '"': out += c; return true;
-      case 'a': out += '\a'; return true;
-      case 'b': out += '\b'; return true;
-      case 'f': out += '\f'; return true;
-      case 'n': out += '\n'; return true;
-      case 'r': out += '\r'; return true;
-      case 't': out += '\t'; return true;
-      case 'v': out += '\v'; return true;
-      case 'x': return hex(at, 2, out);
-      case 'u': return hex(at, 4, out);
-      case 'U': return hex(at, 8, out);
-      case 'N': return fail("escapes by name (\\N{...}) are not supported"), false;
-      default: break;
+      case '"':
+        out += c;
+        return true;
+      case 'a':
+        out += '\a';
+        return true;
+      case 'b':
+        out += '\b';
+        return true;
+      case 'f':
+        out += '\f';
+        return true;
+      case 'n':
+        out += '\n';
+        return true;
+      case 'r':
+        out += '\r';
+        return true;
+      case 't':
+        out += '\t';
+        return true;
+      case 'v':
+        out += '\v';
+        return true;
+      case 'x':
+        return hex(at, 2, out);
+      case 'u':
+        return hex(at, 4, out);
+      case 'U':
+        return hex(at, 8, out);
+      case 'N':
+        return fail("escapes by name (\\N{...}) are not supported"), false;
+      default:
+        break;
     }
     if (c >= '0' && c <= '7') {
       unsigned v = unsigned(c - '0');

@@ -1,4 +1,5 @@
-// Operators of the language: truth, length, iteration, membership, order, arithmetic. Semantics are Python's.
+// Operators of the language: truth, length, iteration, membership, order, arithmetic. Semantics are
+// Python's.
 #pragma once
 
 #include <cmath>
@@ -18,17 +19,26 @@ inline bool truthy(const Value& v) {
   switch (v.kind()) {
     case Kind::kMissing:
     case Kind::kUndefined:
-    case Kind::kNone: return false;
+    case Kind::kNone:
+      return false;
     case Kind::kBool:
-    case Kind::kInt: return v.as_int() != 0;
-    case Kind::kFloat: return v.as_float() != 0;
-    case Kind::kString: return !v.text().empty();
+    case Kind::kInt:
+      return v.as_int() != 0;
+    case Kind::kFloat:
+      return v.as_float() != 0;
+    case Kind::kString:
+      return !v.text().empty();
     case Kind::kList:
-    case Kind::kTuple: return !v.items().empty();
-    case Kind::kDict: return v.get<DictObject>().dict.size() != 0;
-    case Kind::kView: return v.get<ViewObject>().dict.get<DictObject>().dict.size() != 0;
-    case Kind::kRange: return v.get<RangeObject>().count() != 0;
-    default: return true;
+    case Kind::kTuple:
+      return !v.items().empty();
+    case Kind::kDict:
+      return v.get<DictObject>().dict.size() != 0;
+    case Kind::kView:
+      return v.get<ViewObject>().dict.get<DictObject>().dict.size() != 0;
+    case Kind::kRange:
+      return v.get<RangeObject>().count() != 0;
+    default:
+      return true;
   }
 }
 
@@ -36,14 +46,21 @@ inline bool truthy(const Value& v) {
 inline std::int64_t length_of(const Value& v) {
   switch (v.kind()) {
     case Kind::kMissing:
-    case Kind::kUndefined: return 0;
-    case Kind::kString: return std::int64_t(v.text_length());
+    case Kind::kUndefined:
+      return 0;
+    case Kind::kString:
+      return std::int64_t(v.text_length());
     case Kind::kList:
-    case Kind::kTuple: return std::int64_t(v.items().size());
-    case Kind::kDict: return std::int64_t(v.get<DictObject>().dict.size());
-    case Kind::kView: return std::int64_t(v.get<ViewObject>().dict.get<DictObject>().dict.size());
-    case Kind::kRange: return v.get<RangeObject>().count();
-    default: return -1;
+    case Kind::kTuple:
+      return std::int64_t(v.items().size());
+    case Kind::kDict:
+      return std::int64_t(v.get<DictObject>().dict.size());
+    case Kind::kView:
+      return std::int64_t(v.get<ViewObject>().dict.get<DictObject>().dict.size());
+    case Kind::kRange:
+      return v.get<RangeObject>().count();
+    default:
+      return -1;
   }
 }
 
@@ -54,7 +71,8 @@ inline bool is_iterable(const Value& v) {
 // All elements of v. False and a TypeError if it cannot be iterated over. An iterator is used up.
 inline bool collect(Runtime& rt, const Value& v, std::vector<Value>& out) {
   switch (v.kind()) {
-    case Kind::kMissing: return true;
+    case Kind::kMissing:
+      return true;
     case Kind::kUndefined: {
       // An unsafe attribute fails on every use but printing.
       return true;
@@ -71,23 +89,29 @@ inline bool collect(Runtime& rt, const Value& v, std::vector<Value>& out) {
       return !rt.failed();
     }
     case Kind::kList:
-    case Kind::kTuple: out = v.items(); break;
+    case Kind::kTuple:
+      out = v.items();
+      break;
     case Kind::kDict:
       for (const Dict::Entry& e : v.get<DictObject>().dict.entries()) out.push_back(e.key);
       break;
     case Kind::kView: {
       const ViewObject& view = v.get<ViewObject>();
       for (const Dict::Entry& e : view.dict.get<DictObject>().dict.entries()) {
-        if (view.what == ViewObject::What::kKeys) out.push_back(e.key);
-        else if (view.what == ViewObject::What::kValues) out.push_back(e.value);
-        else out.push_back(make_tuple(rt, {e.key, e.value}));
+        if (view.what == ViewObject::What::kKeys)
+          out.push_back(e.key);
+        else if (view.what == ViewObject::What::kValues)
+          out.push_back(e.value);
+        else
+          out.push_back(make_tuple(rt, {e.key, e.value}));
       }
       break;
     }
     case Kind::kRange: {
       const RangeObject& range = v.get<RangeObject>();
       const std::int64_t n = range.count();
-      for (std::int64_t i = 0; i < n; ++i) out.push_back(Value::integer(range.start + i * range.step));
+      for (std::int64_t i = 0; i < n; ++i)
+        out.push_back(Value::integer(range.start + i * range.step));
       break;
     }
     case Kind::kIterator: {
@@ -96,7 +120,9 @@ inline bool collect(Runtime& rt, const Value& v, std::vector<Value>& out) {
       it.next = it.items.size();
       break;
     }
-    default: type_error(rt, std::string("'") + type_name(v) + "' object is not iterable"); return false;
+    default:
+      type_error(rt, std::string("'") + type_name(v) + "' object is not iterable");
+      return false;
   }
   return rt.step(out.size() / 8);
 }
@@ -106,8 +132,8 @@ inline bool collect(Runtime& rt, const Value& v, std::vector<Value>& out) {
 inline Value order_error(Runtime& rt, const char* op, const Value& a, const Value& b) {
   if (a.is_undefined()) return undefined_error(rt, a);
   if (b.is_undefined()) return undefined_error(rt, b);
-  return type_error(rt, std::string("'") + op + "' not supported between instances of '" + type_name(a) + "' and '" +
-                            type_name(b) + "'");
+  return type_error(rt, std::string("'") + op + "' not supported between instances of '" +
+                            type_name(a) + "' and '" + type_name(b) + "'");
 }
 
 // -1, 0, 1, or 2 if unordered (NaN); other types are an error under the name of `op`.
@@ -131,10 +157,14 @@ inline int compare(Runtime& rt, const Value& a, const Value& b, const char* op) 
   order_error(rt, op, a, b);
   return 2;
 }
-inline bool less(Runtime& rt, const Value& a, const Value& b) { return compare(rt, a, b, "<") == -1; }
+inline bool less(Runtime& rt, const Value& a, const Value& b) {
+  return compare(rt, a, b, "<") == -1;
+}
 
-// Stable order of `keys` as indices. Our own merge sort: an order that fails or is none (NaN) must do no harm.
-inline std::vector<std::size_t> sorted_order(Runtime& rt, const std::vector<Value>& keys, bool descending) {
+// Stable order of `keys` as indices. Our own merge sort: an order that fails or is none (NaN) must
+// do no harm.
+inline std::vector<std::size_t> sorted_order(Runtime& rt, const std::vector<Value>& keys,
+                                             bool descending) {
   std::vector<std::size_t> order(keys.size()), other(keys.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   const auto before = [&](std::size_t a, std::size_t b) {
@@ -142,7 +172,8 @@ inline std::vector<std::size_t> sorted_order(Runtime& rt, const std::vector<Valu
   };
   for (std::size_t width = 1; width < order.size(); width *= 2) {
     for (std::size_t left = 0; left < order.size(); left += 2 * width) {
-      const std::size_t middle = std::min(left + width, order.size()), end = std::min(left + 2 * width, order.size());
+      const std::size_t middle = std::min(left + width, order.size()),
+                        end = std::min(left + 2 * width, order.size());
       std::size_t a = left, b = middle;
       for (std::size_t out = left; out < end; ++out) {
         const bool take_right = a == middle || (b < end && before(order[b], order[a]));
@@ -162,10 +193,12 @@ inline bool contains(Runtime& rt, const Value& container, const Value& item) {
     case Kind::kString:
       if (!item.is_string()) {
         if (item.is_undefined()) undefined_error(rt, item);
-        type_error(rt, std::string("'in <string>' requires string as left operand, not ") + type_name(item));
+        type_error(rt, std::string("'in <string>' requires string as left operand, not ") +
+                           type_name(item));
         return false;
       }
-      return rt.step(1 + container.text().size() / 64) && container.text().find(item.text()) != std::string::npos;
+      return rt.step(1 + container.text().size() / 64) &&
+             container.text().find(item.text()) != std::string::npos;
     case Kind::kDict:
       return check_hashable(rt, item) && container.get<DictObject>().dict.find(item) != nullptr;
     case Kind::kView: {
@@ -174,7 +207,8 @@ inline bool contains(Runtime& rt, const Value& container, const Value& item) {
         return check_hashable(rt, item) && view.dict.get<DictObject>().dict.find(item) != nullptr;
       break;
     }
-    default: break;
+    default:
+      break;
   }
   if (!is_iterable(container) || container.is(Kind::kLoop)) {
     type_error(rt, std::string("argument of type '") + type_name(container) + "' is not iterable");
@@ -196,9 +230,10 @@ inline Value operand_error(Runtime& rt, const char* op, const Value& a, const Va
   if (a.is_undefined()) return undefined_error(rt, a);
   if (b.is_undefined()) return undefined_error(rt, b);
   if (op[0] == '+' && a.is_string())
-    return type_error(rt, std::string("can only concatenate str (not \"") + type_name(b) + "\") to str");
-  return type_error(rt, std::string("unsupported operand type(s) for ") + op + ": '" + type_name(a) + "' and '" +
-                            type_name(b) + "'");
+    return type_error(
+        rt, std::string("can only concatenate str (not \"") + type_name(b) + "\") to str");
+  return type_error(rt, std::string("unsupported operand type(s) for ") + op + ": '" +
+                            type_name(a) + "' and '" + type_name(b) + "'");
 }
 
 inline Value concat_strings(Runtime& rt, const Value& a, const Value& b) {
@@ -246,7 +281,8 @@ inline Value repeat(Runtime& rt, const Value& sequence, const Value& count) {
     return raise(rt, "OverflowError", "cannot fit 'int' into an index-sized integer");
   }
   const std::uint64_t n = count.as_int() > 0 ? std::uint64_t(count.as_int()) : 0;
-  const std::uint64_t each = sequence.is_string() ? sequence.text().size() : sequence.items().size() * sizeof(Value);
+  const std::uint64_t each =
+      sequence.is_string() ? sequence.text().size() : sequence.items().size() * sizeof(Value);
   if (each != 0 && n > UINT64_MAX / each / 2) {
     rt.limit("repetition needs too much memory");
     return {};
@@ -343,7 +379,8 @@ inline Value power(Runtime& rt, const Value& a, const Value& b) {
       if (base.is_zero()) return Value::integer(to_big(b).is_zero() ? 1 : 0);
       return Value::integer(base.negative() && odd ? -1 : 1);
     }
-    if (b.is(Kind::kBigInt) || std::uint64_t(b.as_int()) * (base.bit_length() - 1) > BigInt::kMaxLimbs * 32) {
+    if (b.is(Kind::kBigInt) ||
+        std::uint64_t(b.as_int()) * (base.bit_length() - 1) > BigInt::kMaxLimbs * 32) {
       rt.limit("a power is too large");
       return {};
     }
@@ -355,7 +392,8 @@ inline Value power(Runtime& rt, const Value& a, const Value& b) {
     return make_big(rt, std::move(out));
   }
   const double x = to_double(a), y = to_double(b);
-  if (x == 0 && y < 0) return raise(rt, "ZeroDivisionError", "0.0 cannot be raised to a negative power");
+  if (x == 0 && y < 0)
+    return raise(rt, "ZeroDivisionError", "0.0 cannot be raised to a negative power");
   if (x < 0 && std::isfinite(y) && y != std::floor(y))
     return raise(rt, "NotImplementedError", "complex numbers are not supported");
   const double out = std::pow(x, y);
@@ -375,9 +413,13 @@ inline Value negate(Runtime& rt, const Value& v) {
 // An argument that must be a whole number within 64 bits (a bool counts).
 inline std::optional<std::int64_t> index_of(Runtime& rt, const Value& v) {
   if (v.is_small_int()) return v.as_int();
-  if (v.is_undefined()) undefined_error(rt, v);
-  else if (v.is(Kind::kBigInt)) raise(rt, "OverflowError", "Python int too large to convert to C ssize_t");
-  else type_error(rt, std::string("'") + type_name(v) + "' object cannot be interpreted as an integer");
+  if (v.is_undefined())
+    undefined_error(rt, v);
+  else if (v.is(Kind::kBigInt))
+    raise(rt, "OverflowError", "Python int too large to convert to C ssize_t");
+  else
+    type_error(rt,
+               std::string("'") + type_name(v) + "' object cannot be interpreted as an integer");
   return std::nullopt;
 }
 

@@ -17,7 +17,8 @@ inline std::string float_repr(double v) {
   if (std::isnan(v)) return "nan";
   if (std::isinf(v)) return v < 0 ? "-inf" : "inf";
   char buffer[40];
-  const auto end = std::to_chars(buffer, buffer + sizeof(buffer), v, std::chars_format::scientific).ptr;
+  const auto end =
+      std::to_chars(buffer, buffer + sizeof(buffer), v, std::chars_format::scientific).ptr;
   const std::string_view text(buffer, std::size_t(end - buffer));
   const std::size_t e = text.find('e');
   int exponent = 0;
@@ -25,8 +26,10 @@ inline std::string float_repr(double v) {
   std::from_chars(digits_of_exponent, text.data() + text.size(), exponent);
   std::string digits, out;
   for (char c : text.substr(0, e)) {
-    if (c == '-') out = "-";
-    else if (c != '.') digits += c;
+    if (c == '-')
+      out = "-";
+    else if (c != '.')
+      digits += c;
   }
   if (exponent < -4 || exponent >= 16) {
     out += digits[0];
@@ -42,7 +45,8 @@ inline std::string float_repr(double v) {
 }
 
 inline std::string string_repr(std::string_view text) {
-  const bool double_quotes = text.find('\'') != std::string_view::npos && text.find('"') == std::string_view::npos;
+  const bool double_quotes =
+      text.find('\'') != std::string_view::npos && text.find('"') == std::string_view::npos;
   const char quote = double_quotes ? '"' : '\'';
   std::string out(1, quote);
   char buffer[16];
@@ -61,7 +65,11 @@ inline std::string string_repr(std::string_view text) {
     } else if (is_printable(c)) {
       out.append(text.substr(at, std::size_t(d.length)));
     } else {
-      std::snprintf(buffer, sizeof(buffer), c < 0x100 ? "\\x%02x" : c < 0x10000 ? "\\u%04x" : "\\U%08x", unsigned(c));
+      std::snprintf(buffer, sizeof(buffer),
+                    c < 0x100     ? "\\x%02x"
+                    : c < 0x10000 ? "\\u%04x"
+                                  : "\\U%08x",
+                    unsigned(c));
       out += buffer;
     }
     at += std::size_t(d.length);
@@ -80,7 +88,8 @@ namespace detail {
 
 inline void append_repr(Runtime& rt, const Value& v, std::string& out);
 
-inline void append_sequence(Runtime& rt, const std::vector<Value>& items, char open, char close, std::string& out) {
+inline void append_sequence(Runtime& rt, const std::vector<Value>& items, char open, char close,
+                            std::string& out) {
   out += open;
   for (std::size_t i = 0; i < items.size() && !rt.failed(); ++i) {
     if (i > 0) out += ", ";
@@ -104,7 +113,9 @@ inline void append_entries(Runtime& rt, const Dict& dict, std::string& out) {
 }
 inline void append_view(Runtime& rt, const ViewObject& view, std::string& out) {
   using What = ViewObject::What;
-  out += view.what == What::kKeys ? "dict_keys([" : view.what == What::kValues ? "dict_values([" : "dict_items([";
+  out += view.what == What::kKeys     ? "dict_keys(["
+         : view.what == What::kValues ? "dict_values(["
+                                      : "dict_items([";
   bool first = true;
   for (const Dict::Entry& e : view.dict.get<DictObject>().dict.entries()) {
     if (!first) out += ", ";
@@ -129,29 +140,48 @@ inline void append_repr(Runtime& rt, const Value& v, std::string& out) {
   if (out.size() > rt.limits().max_memory) return rt.limit("a text grows beyond the memory limit");
   switch (v.kind()) {
     case Kind::kMissing:
-    case Kind::kUndefined: out += "Undefined"; return;
-    case Kind::kNone: out += "None"; return;
-    case Kind::kBool: out += v.as_bool() ? "True" : "False"; return;
+    case Kind::kUndefined:
+      out += "Undefined";
+      return;
+    case Kind::kNone:
+      out += "None";
+      return;
+    case Kind::kBool:
+      out += v.as_bool() ? "True" : "False";
+      return;
     case Kind::kInt:
-    case Kind::kBigInt: out += integer_text(v); return;
-    case Kind::kFloat: out += float_repr(v.as_float()); return;
+    case Kind::kBigInt:
+      out += integer_text(v);
+      return;
+    case Kind::kFloat:
+      out += float_repr(v.as_float());
+      return;
     case Kind::kString:
       if (!rt.step(v.text().size() / 32)) return;
       out += v.markup() ? "Markup(" + string_repr(v.text()) + ")" : string_repr(v.text());
       return;
-    case Kind::kList: return append_sequence(rt, v.items(), '[', ']', out);
-    case Kind::kTuple: return append_sequence(rt, v.items(), '(', ')', out);
-    case Kind::kDict: return append_entries(rt, v.get<DictObject>().dict, out);
-    case Kind::kView: return append_view(rt, v.get<ViewObject>(), out);
-    case Kind::kRange: return append_range(v.get<RangeObject>(), out);
+    case Kind::kList:
+      return append_sequence(rt, v.items(), '[', ']', out);
+    case Kind::kTuple:
+      return append_sequence(rt, v.items(), '(', ')', out);
+    case Kind::kDict:
+      return append_entries(rt, v.get<DictObject>().dict, out);
+    case Kind::kView:
+      return append_view(rt, v.get<ViewObject>(), out);
+    case Kind::kRange:
+      return append_range(v.get<RangeObject>(), out);
     case Kind::kNamespace:
       out += "<Namespace ";
       append_entries(rt, v.get<NamespaceObject>().dict, out);
       out += '>';
       return;
     case Kind::kMacro:
-    case Kind::kLoop: out += object_repr(rt, v); return;
-    default: out += std::string("<") + type_name(v) + " object>"; return;
+    case Kind::kLoop:
+      out += object_repr(rt, v);
+      return;
+    default:
+      out += std::string("<") + type_name(v) + " object>";
+      return;
   }
 }
 
@@ -176,7 +206,9 @@ inline std::string str(Runtime& rt, const Value& v) {
   append_str(rt, v, out);
   return out;
 }
-inline Value str_value(Runtime& rt, const Value& v) { return v.is_string() ? v : make_string(rt, str(rt, v)); }
+inline Value str_value(Runtime& rt, const Value& v) {
+  return v.is_string() ? v : make_string(rt, str(rt, v));
+}
 
 // HTML escapes of jinja2's escape().
 inline std::string html_escape(std::string_view text) {
@@ -184,12 +216,23 @@ inline std::string html_escape(std::string_view text) {
   out.reserve(text.size());
   for (char c : text) {
     switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&#34;"; break;
-      case '\'': out += "&#39;"; break;
-      default: out += c;
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&#34;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += c;
     }
   }
   return out;

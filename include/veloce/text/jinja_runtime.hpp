@@ -1,5 +1,5 @@
-// The frame of one rendering: errors, limits and the clock. Errors are sticky: the first is kept, and every later step
-// fails at once, so that code in between needs no checks of its own.
+// The frame of one rendering: errors, limits and the clock. Errors are sticky: the first is kept,
+// and every later step fails at once, so that code in between needs no checks of its own.
 #pragma once
 
 #include <cstddef>
@@ -19,17 +19,24 @@ enum class ErrorKind {
   kUndefined,  // use of an undefined value
   kSecurity,   // the sandbox: lists and dicts cannot be changed, internals not seen
   kRaise,      // raise_exception(message)
-  kRuntime,    // what Python would raise, by name in Error::exception; also a limit exceeded ("LimitError")
+  kRuntime,    // what Python would raise, by name in Error::exception; also a limit exceeded
+               // ("LimitError")
 };
 
 constexpr const char* error_kind_name(ErrorKind kind) {
   switch (kind) {
-    case ErrorKind::kNone: return "none";
-    case ErrorKind::kSyntax: return "syntax";
-    case ErrorKind::kUndefined: return "undefined";
-    case ErrorKind::kSecurity: return "security";
-    case ErrorKind::kRaise: return "raise_exception";
-    case ErrorKind::kRuntime: return "runtime";
+    case ErrorKind::kNone:
+      return "none";
+    case ErrorKind::kSyntax:
+      return "syntax";
+    case ErrorKind::kUndefined:
+      return "undefined";
+    case ErrorKind::kSecurity:
+      return "security";
+    case ErrorKind::kRaise:
+      return "raise_exception";
+    case ErrorKind::kRuntime:
+      return "runtime";
   }
   return "unknown";
 }
@@ -43,11 +50,11 @@ struct Error {
 
 // Bounds on the work of one rendering. What exceeds one is a runtime error "LimitError".
 struct Limits {
-  std::uint64_t max_steps = 20'000'000;         // nodes evaluated, plus a share for bytes handled
-  std::size_t max_memory = 128u << 20;          // bytes of live values
-  std::size_t max_output = 64u << 20;           // bytes of text
-  int max_depth = 2000;                         // nested evaluations: macros, recursive loops, expressions
-  int max_value_depth = 200;                    // containers inside containers
+  std::uint64_t max_steps = 20'000'000;  // nodes evaluated, plus a share for bytes handled
+  std::size_t max_memory = 128u << 20;   // bytes of live values
+  std::size_t max_output = 64u << 20;    // bytes of text
+  int max_depth = 2000;                  // nested evaluations: macros, recursive loops, expressions
+  int max_value_depth = 200;             // containers inside containers
 };
 
 // Local time, broken down, for strftime_now. Empty: the system's.
@@ -60,7 +67,8 @@ struct MemoryAccount {
 
 class Runtime {
  public:
-  explicit Runtime(const Limits& limits, Clock clock = {}) : limits_(limits), clock_(std::move(clock)) {}
+  explicit Runtime(const Limits& limits, Clock clock = {})
+      : limits_(limits), clock_(std::move(clock)) {}
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
   ~Runtime() {
@@ -88,11 +96,13 @@ class Runtime {
     limit("the template takes more than " + std::to_string(limits_.max_steps) + " steps");
     return false;
   }
-  // Asks for n more bytes of values and counts the work of filling them. False (and an error) if that is too much.
+  // Asks for n more bytes of values and counts the work of filling them. False (and an error) if
+  // that is too much.
   bool reserve(std::uint64_t n) {
     if (failed()) return false;
     if (n > limits_.max_memory || memory_.live + n > limits_.max_memory) {
-      limit("the template needs more than " + std::to_string(limits_.max_memory) + " bytes of memory");
+      limit("the template needs more than " + std::to_string(limits_.max_memory) +
+            " bytes of memory");
       return false;
     }
     return step(n / 256);
@@ -114,8 +124,11 @@ class Runtime {
     Runtime& rt_;
   };
 
-  // Holds an object that may be part of a circle until the rendering ends; `take_apart` then breaks the circle.
-  void keep(std::shared_ptr<void> object, void (*take_apart)(void*)) { kept_.push_back({std::move(object), take_apart}); }
+  // Holds an object that may be part of a circle until the rendering ends; `take_apart` then breaks
+  // the circle.
+  void keep(std::shared_ptr<void> object, void (*take_apart)(void*)) {
+    kept_.push_back({std::move(object), take_apart});
+  }
 
   std::tm now() const {
     if (clock_) return clock_();

@@ -1,6 +1,7 @@
-// Which names of a template's outermost level jinja2 takes for the template's own from the start. jinja2 resolves names
-// before it runs: a name that this level assigns before reading it is undefined until then also inside loops and macros
-// further up, even if the context has a variable of that name.
+// Which names of a template's outermost level jinja2 takes for the template's own from the start.
+// jinja2 resolves names before it runs: a name that this level assigns before reading it is
+// undefined until then also inside loops and macros further up, even if the context has a variable
+// of that name.
 #pragma once
 
 #include <set>
@@ -35,8 +36,10 @@ class OwnNames {
   static void visit(const Target& target, State& state) {
     for (const Target& part : target.parts) visit(part, state);
     if (target.is_tuple) return;
-    if (target.attribute.empty()) store(target.name, state);
-    else load(target.name, state);
+    if (target.attribute.empty())
+      store(target.name, state);
+    else
+      load(target.name, state);
   }
   static void visit(const Expression* e, State& state) {
     if (e == nullptr) return;

@@ -21,8 +21,10 @@ inline constexpr std::int64_t kNoLimit = -1;
 // A string argument, or a TypeError.
 inline const std::string* text_argument(Runtime& rt, const Value& v) {
   if (v.is_string()) return &v.text();
-  if (v.is_undefined()) undefined_error(rt, v);
-  else type_error(rt, std::string("argument must be str, not ") + type_name(v));
+  if (v.is_undefined())
+    undefined_error(rt, v);
+  else
+    type_error(rt, std::string("argument must be str, not ") + type_name(v));
   return nullptr;
 }
 inline std::int64_t int_argument(Runtime& rt, const Value& v, std::int64_t fallback) {
@@ -38,11 +40,12 @@ inline Value text_result(Runtime& rt, const Value& self, std::string text) {
   return like(self, make_string(rt, std::move(text)));
 }
 
-inline std::string replace_all(Runtime& rt, std::string_view text, std::string_view from, std::string_view to,
-                               std::int64_t count) {
+inline std::string replace_all(Runtime& rt, std::string_view text, std::string_view from,
+                               std::string_view to, std::int64_t count) {
   std::string out;
   const auto put = [&](std::string_view piece) {
-    if (out.size() + piece.size() > rt.limits().max_memory) return rt.limit("a text grows beyond the memory limit");
+    if (out.size() + piece.size() > rt.limits().max_memory)
+      return rt.limit("a text grows beyond the memory limit");
     out.append(piece);
   };
   if (!rt.step(text.size() / 64)) return out;
@@ -61,7 +64,9 @@ inline std::string replace_all(Runtime& rt, std::string_view text, std::string_v
     return out;
   }
   std::size_t at = 0;
-  for (std::size_t hit; count != 0 && !rt.failed() && (hit = text.find(from, at)) != std::string_view::npos; --count) {
+  for (std::size_t hit;
+       count != 0 && !rt.failed() && (hit = text.find(from, at)) != std::string_view::npos;
+       --count) {
     put(text.substr(at, hit - at));
     put(to);
     at = hit + from.size();
@@ -109,8 +114,8 @@ inline std::vector<std::string_view> split_space_right(std::string_view text, st
   std::reverse(out.begin(), out.end());
   return out;
 }
-inline std::vector<std::string_view> split_on(std::string_view text, std::string_view separator, std::int64_t limit,
-                                              bool from_right) {
+inline std::vector<std::string_view> split_on(std::string_view text, std::string_view separator,
+                                              std::int64_t limit, bool from_right) {
   std::vector<std::string_view> out;
   while (limit < 0 || std::int64_t(out.size()) < limit) {
     const std::size_t hit = from_right ? text.rfind(separator) : text.find(separator);
@@ -139,7 +144,9 @@ inline Value split_method(Runtime& rt, const Value& self, Args& args, bool from_
   const std::int64_t limit = int_argument(rt, a[1], kNoLimit);
   if (!rt.step(self.text().size() / 16)) return {};
   if (a[0].is_missing() || a[0].is_none())
-    return text_list(rt, self, from_right ? split_space_right(self.text(), limit) : split_space(self.text(), limit));
+    return text_list(
+        rt, self,
+        from_right ? split_space_right(self.text(), limit) : split_space(self.text(), limit));
   const std::string* separator = text_argument(rt, a[0]);
   if (separator == nullptr) return {};
   if (separator->empty()) return value_error(rt, "empty separator");
@@ -165,7 +172,8 @@ inline Value strip_method(Runtime& rt, const Value& self, Args& args, bool left,
   return text_result(rt, self, std::string(text));
 }
 
-// The part of the text that optional start and end arguments select, with its offset in code points.
+// The part of the text that optional start and end arguments select, with its offset in code
+// points.
 struct Window {
   std::string_view text;
   std::int64_t start = 0;
@@ -181,7 +189,8 @@ inline Window window(Runtime& rt, const Value& self, const Value& start, const V
   const std::int64_t from = clamp(start, 0), to = std::min(clamp(end, length), length);
   if (from > to) return {{}, from, false};
   const std::size_t a = offset_of(self.text(), std::size_t(from));
-  const std::size_t b = a + offset_of(std::string_view(self.text()).substr(a), std::size_t(to - from));
+  const std::size_t b =
+      a + offset_of(std::string_view(self.text()).substr(a), std::size_t(to - from));
   return {std::string_view(self.text()).substr(a, b - a), from, true};
 }
 enum class Find { kFind, kIndex, kRightFind, kRightIndex, kCount };
@@ -195,14 +204,19 @@ inline Value find_method(Runtime& rt, const Value& self, Args& args, Find what) 
     if (!w.valid) return Value::integer(0);
     if (needle->empty()) return Value::integer(std::int64_t(count_code_points(w.text)) + 1);
     std::int64_t n = 0;
-    for (std::size_t at = 0; (at = w.text.find(*needle, at)) != std::string_view::npos; at += needle->size()) ++n;
+    for (std::size_t at = 0; (at = w.text.find(*needle, at)) != std::string_view::npos;
+         at += needle->size())
+      ++n;
     return Value::integer(n);
   }
   const bool right = what == Find::kRightFind || what == Find::kRightIndex;
-  const std::size_t hit = !w.valid ? std::string_view::npos : right ? w.text.rfind(*needle) : w.text.find(*needle);
+  const std::size_t hit = !w.valid ? std::string_view::npos
+                          : right  ? w.text.rfind(*needle)
+                                   : w.text.find(*needle);
   if (hit != std::string_view::npos)
     return Value::integer(w.start + std::int64_t(count_code_points(w.text.substr(0, hit))));
-  if (what == Find::kIndex || what == Find::kRightIndex) return value_error(rt, "substring not found");
+  if (what == Find::kIndex || what == Find::kRightIndex)
+    return value_error(rt, "substring not found");
   return Value::integer(-1);
 }
 inline Value affix_method(Runtime& rt, const Value& self, Args& args, bool suffix) {
@@ -228,7 +242,8 @@ inline Value pad_method(Runtime& rt, const Value& self, Args& args, char align) 
   if (!a[1].is_missing()) {
     const std::string* fill = text_argument(rt, a[1]);
     if (fill == nullptr) return {};
-    if (count_code_points(*fill) != 1) return type_error(rt, "The fill character must be exactly one character long");
+    if (count_code_points(*fill) != 1)
+      return type_error(rt, "The fill character must be exactly one character long");
     spec.fill = *fill;
   }
   if (spec.width > 0 && !rt.reserve(std::uint64_t(spec.width) * spec.fill.size())) return {};
@@ -252,7 +267,8 @@ inline Value zfill_method(Runtime& rt, const Value& self, Args& args) {
   if (!rt.reserve(std::uint64_t(missing))) return {};
   const std::string& text = self.text();
   const std::size_t sign = !text.empty() && (text[0] == '+' || text[0] == '-') ? 1 : 0;
-  return make_string(rt, text.substr(0, sign) + std::string(std::size_t(missing), '0') + text.substr(sign));
+  return make_string(
+      rt, text.substr(0, sign) + std::string(std::size_t(missing), '0') + text.substr(sign));
 }
 
 inline Value partition_method(Runtime& rt, const Value& self, Args& args, bool from_right) {
@@ -277,7 +293,8 @@ inline std::size_t line_break(std::string_view text, std::size_t at) {
   const Decoded d = decode_utf8(text, at);
   const char32_t c = d.code_point;
   if (c == '\r' && at + 1 < text.size() && text[at + 1] == '\n') return 2;
-  const bool breaks = (c >= 10 && c <= 13) || (c >= 0x1C && c <= 0x1E) || c == 0x85 || c == 0x2028 || c == 0x2029;
+  const bool breaks =
+      (c >= 10 && c <= 13) || (c >= 0x1C && c <= 0x1E) || c == 0x85 || c == 0x2028 || c == 0x2029;
   return breaks ? std::size_t(d.length) : 0;
 }
 inline std::vector<std::string_view> split_lines(std::string_view text, bool keep) {
@@ -303,8 +320,10 @@ inline std::string python_title(std::string_view text) {
   bool inside = false;
   for (std::size_t at = 0; at < text.size();) {
     const Decoded d = decode_utf8(text, at);
-    if (inside) append_lower(out, text, at, d.code_point);
-    else append_case(out, d.code_point, Case::kTitle);
+    if (inside)
+      append_lower(out, text, at, d.code_point);
+    else
+      append_case(out, d.code_point, Case::kTitle);
     inside = is_cased(d.code_point);
     at += std::size_t(d.length);
   }
@@ -314,15 +333,19 @@ inline std::string swap_case(std::string_view text) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
     const Decoded d = decode_utf8(text, at);
-    if (is_upper_letter(d.code_point)) append_lower(out, text, at, d.code_point);
-    else append_case(out, d.code_point, is_titlecase_letter(d.code_point) ? Case::kTitle : Case::kUpper);
+    if (is_upper_letter(d.code_point))
+      append_lower(out, text, at, d.code_point);
+    else
+      append_case(out, d.code_point,
+                  is_titlecase_letter(d.code_point) ? Case::kTitle : Case::kUpper);
     at += std::size_t(d.length);
   }
   return out;
 }
 
 template <class Predicate>
-inline Value all_of(Runtime& rt, const Value& self, Args& args, Predicate test, bool of_empty = false) {
+inline Value all_of(Runtime& rt, const Value& self, Args& args, Predicate test,
+                    bool of_empty = false) {
   bind(rt, "is", args, 0, {});
   if (!rt.step(self.text().size() / 16)) return {};
   const std::string& text = self.text();
@@ -348,7 +371,8 @@ inline bool is_title(std::string_view text) {
   bool any = false, inside = false;
   for (std::size_t at = 0; at < text.size();) {
     const Decoded d = decode_utf8(text, at);
-    const bool upper = is_upper_letter(d.code_point) || is_titlecase_letter(d.code_point), lower = is_lower_letter(d.code_point);
+    const bool upper = is_upper_letter(d.code_point) || is_titlecase_letter(d.code_point),
+               lower = is_lower_letter(d.code_point);
     if ((upper && inside) || (lower && !inside)) return false;
     inside = upper || lower;
     any = any || inside;
@@ -373,8 +397,8 @@ inline Value join_method(Runtime& rt, const Value& self, Args& args) {
   std::string out;
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (!items[i].is_string())
-      return type_error(rt, "sequence item " + std::to_string(i) + ": expected str instance, " + type_name(items[i]) +
-                                " found");
+      return type_error(rt, "sequence item " + std::to_string(i) + ": expected str instance, " +
+                                type_name(items[i]) + " found");
     const std::string piece = self.markup() ? escaped_text(rt, items[i]) : items[i].text();
     if (!rt.step(1 + piece.size() / 64)) return {};
     if (i > 0) out += self.text();
@@ -408,7 +432,8 @@ inline Value replace_method(Runtime& rt, const Value& self, Args& args) {
   const std::string* from = text_argument(rt, a[0]);
   const std::string* to = text_argument(rt, a[1]);
   if (from == nullptr || to == nullptr) return {};
-  return text_result(rt, self, replace_all(rt, self.text(), *from, *to, int_argument(rt, a[2], kNoLimit)));
+  return text_result(rt, self,
+                     replace_all(rt, self.text(), *from, *to, int_argument(rt, a[2], kNoLimit)));
 }
 inline Value remove_affix(Runtime& rt, const Value& self, Args& args, bool suffix) {
   const auto a = bind(rt, "removeprefix", args, 1, {""});
@@ -417,7 +442,8 @@ inline Value remove_affix(Runtime& rt, const Value& self, Args& args, bool suffi
   if (affix == nullptr) return {};
   const std::string& text = self.text();
   if (affix->empty() || !(suffix ? text.ends_with(*affix) : text.starts_with(*affix))) return self;
-  return text_result(rt, self, suffix ? text.substr(0, text.size() - affix->size()) : text.substr(affix->size()));
+  return text_result(
+      rt, self, suffix ? text.substr(0, text.size() - affix->size()) : text.substr(affix->size()));
 }
 template <class Change>
 inline Value change(Runtime& rt, const Value& self, Args& args, Change f) {
@@ -435,95 +461,173 @@ struct MethodEntry {
 
 #define VELOCE_JINJA_METHOD [](Runtime & rt, const Value& self, Args& args) -> Value
 inline constexpr MethodEntry kStringMethods[] = {
-    {"capitalize", VELOCE_JINJA_METHOD { return detail::change(rt, self, args, capitalized); }},
-    {"casefold", VELOCE_JINJA_METHOD {
-       return detail::change(rt, self, args, [](std::string_view t) {
-         // Folding is lower case but for a few letters; the sharp s and the final sigma are those that occur.
-         std::string out;
-         for (char32_t c : code_points(t)) {
-           if (c == 0xDF || c == 0x1E9E) out += "ss";
-           else append_case(out, c == 0x3C2 ? 0x3C3 : c, Case::kLower);
-         }
-         return out;
-       });
-     }},
-    {"center", VELOCE_JINJA_METHOD { return detail::pad_method(rt, self, args, '^'); }},
-    {"count", VELOCE_JINJA_METHOD { return detail::find_method(rt, self, args, detail::Find::kCount); }},
-    {"endswith", VELOCE_JINJA_METHOD { return detail::affix_method(rt, self, args, true); }},
-    {"expandtabs", VELOCE_JINJA_METHOD { return detail::expandtabs_method(rt, self, args); }},
-    {"find", VELOCE_JINJA_METHOD { return detail::find_method(rt, self, args, detail::Find::kFind); }},
-    {"format", VELOCE_JINJA_METHOD {
-       return detail::text_result(rt, self, StringFormatter(rt, args).format(self.text()));
-     }},
-    {"format_map", VELOCE_JINJA_METHOD {
-       if (args.positional.size() != 1 || !args.named.empty() || !args.positional[0].is_dict())
-         return type_error(rt, "format_map() takes exactly one mapping");
-       Args mapped;
-       for (const Dict::Entry& e : args.positional[0].get<DictObject>().dict.entries())
-         if (e.key.is_string()) mapped.named.emplace_back(e.key.text(), e.value);
-       return detail::text_result(rt, self, StringFormatter(rt, mapped).format(self.text()));
-     }},
-    {"index", VELOCE_JINJA_METHOD { return detail::find_method(rt, self, args, detail::Find::kIndex); }},
-    {"isalnum", VELOCE_JINJA_METHOD {
-       return detail::all_of(rt, self, args, [](char32_t c) { return is_letter(c) || is_numeric(c); });
-     }},
-    {"isalpha", VELOCE_JINJA_METHOD { return detail::all_of(rt, self, args, is_letter); }},
-    {"isascii", VELOCE_JINJA_METHOD {
-       return detail::all_of(rt, self, args, [](char32_t c) { return c < 0x80; }, true);
-     }},
-    {"isdecimal", VELOCE_JINJA_METHOD {
-       return detail::all_of(rt, self, args, [](char32_t c) { return decimal_digit(c) >= 0; });
-     }},
-    {"isdigit", VELOCE_JINJA_METHOD { return detail::all_of(rt, self, args, is_digit); }},
-    {"isidentifier", VELOCE_JINJA_METHOD {
-       bind(rt, "isidentifier", args, 0, {});
-       return Value::boolean(detail::is_identifier(self.text()));
-     }},
-    {"islower", VELOCE_JINJA_METHOD {
-       bind(rt, "islower", args, 0, {});
-       return Value::boolean(detail::has_only_case(self.text(), false));
-     }},
-    {"isnumeric", VELOCE_JINJA_METHOD { return detail::all_of(rt, self, args, is_numeric); }},
-    {"isprintable", VELOCE_JINJA_METHOD { return detail::all_of(rt, self, args, is_printable, true); }},
-    {"isspace", VELOCE_JINJA_METHOD { return detail::all_of(rt, self, args, is_python_space); }},
-    {"istitle", VELOCE_JINJA_METHOD {
-       bind(rt, "istitle", args, 0, {});
-       return Value::boolean(detail::is_title(self.text()));
-     }},
-    {"isupper", VELOCE_JINJA_METHOD {
-       bind(rt, "isupper", args, 0, {});
-       return Value::boolean(detail::has_only_case(self.text(), true));
-     }},
-    {"join", VELOCE_JINJA_METHOD { return detail::join_method(rt, self, args); }},
-    {"ljust", VELOCE_JINJA_METHOD { return detail::pad_method(rt, self, args, '<'); }},
-    {"lower", VELOCE_JINJA_METHOD {
-       return detail::change(rt, self, args, [](std::string_view t) { return to_case(t, Case::kLower); });
-     }},
-    {"lstrip", VELOCE_JINJA_METHOD { return detail::strip_method(rt, self, args, true, false); }},
-    {"partition", VELOCE_JINJA_METHOD { return detail::partition_method(rt, self, args, false); }},
-    {"removeprefix", VELOCE_JINJA_METHOD { return detail::remove_affix(rt, self, args, false); }},
-    {"removesuffix", VELOCE_JINJA_METHOD { return detail::remove_affix(rt, self, args, true); }},
-    {"replace", VELOCE_JINJA_METHOD { return detail::replace_method(rt, self, args); }},
-    {"rfind", VELOCE_JINJA_METHOD { return detail::find_method(rt, self, args, detail::Find::kRightFind); }},
-    {"rindex", VELOCE_JINJA_METHOD { return detail::find_method(rt, self, args, detail::Find::kRightIndex); }},
-    {"rjust", VELOCE_JINJA_METHOD { return detail::pad_method(rt, self, args, '>'); }},
-    {"rpartition", VELOCE_JINJA_METHOD { return detail::partition_method(rt, self, args, true); }},
-    {"rsplit", VELOCE_JINJA_METHOD { return detail::split_method(rt, self, args, true); }},
-    {"rstrip", VELOCE_JINJA_METHOD { return detail::strip_method(rt, self, args, false, true); }},
-    {"split", VELOCE_JINJA_METHOD { return detail::split_method(rt, self, args, false); }},
-    {"splitlines", VELOCE_JINJA_METHOD {
-       const auto a = bind(rt, "splitlines", args, 0, {"keepends"});
-       if (!rt.step(self.text().size() / 16)) return {};
-       return detail::text_list(rt, self, detail::split_lines(self.text(), truthy(a[0])));
-     }},
-    {"startswith", VELOCE_JINJA_METHOD { return detail::affix_method(rt, self, args, false); }},
-    {"strip", VELOCE_JINJA_METHOD { return detail::strip_method(rt, self, args, true, true); }},
-    {"swapcase", VELOCE_JINJA_METHOD { return detail::change(rt, self, args, detail::swap_case); }},
-    {"title", VELOCE_JINJA_METHOD { return detail::change(rt, self, args, detail::python_title); }},
-    {"upper", VELOCE_JINJA_METHOD {
-       return detail::change(rt, self, args, [](std::string_view t) { return to_case(t, Case::kUpper); });
-     }},
-    {"zfill", VELOCE_JINJA_METHOD { return detail::zfill_method(rt, self, args); }},
-};
+    {"capitalize", VELOCE_JINJA_METHOD{return detail::change(rt, self, args, capitalized);
+}  // namespace veloce::text::jinja
+}
+, {"casefold", VELOCE_JINJA_METHOD{return detail::change(rt, self, args, [](std::string_view t) {
+     // Folding is lower case but for a few letters; the sharp s and the final sigma are those that
+     // occur.
+     std::string out;
+     for (char32_t c : code_points(t)) {
+       if (c == 0xDF || c == 0x1E9E)
+         out += "ss";
+       else
+         append_case(out, c == 0x3C2 ? 0x3C3 : c, Case::kLower);
+     }
+     return out;
+   });
+}
+}
+, {"center", VELOCE_JINJA_METHOD{return detail::pad_method(rt, self, args, '^');
+}
+}
+, {"count", VELOCE_JINJA_METHOD{return detail::find_method(rt, self, args, detail::Find::kCount);
+}
+}
+, {"endswith", VELOCE_JINJA_METHOD{return detail::affix_method(rt, self, args, true);
+}
+}
+, {"expandtabs", VELOCE_JINJA_METHOD{return detail::expandtabs_method(rt, self, args);
+}
+}
+, {"find", VELOCE_JINJA_METHOD{return detail::find_method(rt, self, args, detail::Find::kFind);
+}
+}
+, {"format", VELOCE_JINJA_METHOD{return detail::text_result(
+                 rt, self, StringFormatter(rt, args).format(self.text()));
+}
+}
+, {"format_map",
+   VELOCE_JINJA_METHOD{
+       if (args.positional.size() != 1 || !args.named.empty() ||
+           !args.positional[0]
+                .is_dict()) return type_error(rt, "format_map() takes exactly one mapping");
+Args mapped;
+for (const Dict::Entry& e : args.positional[0].get<DictObject>().dict.entries())
+  if (e.key.is_string()) mapped.named.emplace_back(e.key.text(), e.value);
+return detail::text_result(rt, self, StringFormatter(rt, mapped).format(self.text()));
+}
+}
+, {"index", VELOCE_JINJA_METHOD{return detail::find_method(rt, self, args, detail::Find::kIndex);
+}
+}
+, {"isalnum", VELOCE_JINJA_METHOD{return detail::all_of(
+                  rt, self, args, [](char32_t c) { return is_letter(c) || is_numeric(c); });
+}
+}
+, {"isalpha", VELOCE_JINJA_METHOD{return detail::all_of(rt, self, args, is_letter);
+}
+}
+, {"isascii", VELOCE_JINJA_METHOD{return detail::all_of(
+                  rt, self, args, [](char32_t c) { return c < 0x80; }, true);
+}
+}
+, {"isdecimal", VELOCE_JINJA_METHOD{return detail::all_of(
+                    rt, self, args, [](char32_t c) { return decimal_digit(c) >= 0; });
+}
+}
+, {"isdigit", VELOCE_JINJA_METHOD{return detail::all_of(rt, self, args, is_digit);
+}
+}
+, {"isidentifier", VELOCE_JINJA_METHOD{bind(rt, "isidentifier", args, 0, {});
+return Value::boolean(detail::is_identifier(self.text()));
+}
+}
+, {"islower", VELOCE_JINJA_METHOD{bind(rt, "islower", args, 0, {});
+return Value::boolean(detail::has_only_case(self.text(), false));
+}
+}
+, {"isnumeric", VELOCE_JINJA_METHOD{return detail::all_of(rt, self, args, is_numeric);
+}
+}
+, {"isprintable", VELOCE_JINJA_METHOD{return detail::all_of(rt, self, args, is_printable, true);
+}
+}
+, {"isspace", VELOCE_JINJA_METHOD{return detail::all_of(rt, self, args, is_python_space);
+}
+}
+, {"istitle", VELOCE_JINJA_METHOD{bind(rt, "istitle", args, 0, {});
+return Value::boolean(detail::is_title(self.text()));
+}
+}
+, {"isupper", VELOCE_JINJA_METHOD{bind(rt, "isupper", args, 0, {});
+return Value::boolean(detail::has_only_case(self.text(), true));
+}
+}
+, {"join", VELOCE_JINJA_METHOD{return detail::join_method(rt, self, args);
+}
+}
+, {"ljust", VELOCE_JINJA_METHOD{return detail::pad_method(rt, self, args, '<');
+}
+}
+, {"lower", VELOCE_JINJA_METHOD{return detail::change(
+                rt, self, args, [](std::string_view t) { return to_case(t, Case::kLower); });
+}
+}
+, {"lstrip", VELOCE_JINJA_METHOD{return detail::strip_method(rt, self, args, true, false);
+}
+}
+, {"partition", VELOCE_JINJA_METHOD{return detail::partition_method(rt, self, args, false);
+}
+}
+, {"removeprefix", VELOCE_JINJA_METHOD{return detail::remove_affix(rt, self, args, false);
+}
+}
+, {"removesuffix", VELOCE_JINJA_METHOD{return detail::remove_affix(rt, self, args, true);
+}
+}
+, {"replace", VELOCE_JINJA_METHOD{return detail::replace_method(rt, self, args);
+}
+}
+, {"rfind",
+   VELOCE_JINJA_METHOD{return detail::find_method(rt, self, args, detail::Find::kRightFind);
+}
+}
+, {"rindex",
+   VELOCE_JINJA_METHOD{return detail::find_method(rt, self, args, detail::Find::kRightIndex);
+}
+}
+, {"rjust", VELOCE_JINJA_METHOD{return detail::pad_method(rt, self, args, '>');
+}
+}
+, {"rpartition", VELOCE_JINJA_METHOD{return detail::partition_method(rt, self, args, true);
+}
+}
+, {"rsplit", VELOCE_JINJA_METHOD{return detail::split_method(rt, self, args, true);
+}
+}
+, {"rstrip", VELOCE_JINJA_METHOD{return detail::strip_method(rt, self, args, false, true);
+}
+}
+, {"split", VELOCE_JINJA_METHOD{return detail::split_method(rt, self, args, false);
+}
+}
+, {"splitlines", VELOCE_JINJA_METHOD{const auto a = bind(rt, "splitlines", args, 0, {"keepends"});
+if (!rt.step(self.text().size() / 16)) return {};
+return detail::text_list(rt, self, detail::split_lines(self.text(), truthy(a[0])));
+}
+}
+, {"startswith", VELOCE_JINJA_METHOD{return detail::affix_method(rt, self, args, false);
+}
+}
+, {"strip", VELOCE_JINJA_METHOD{return detail::strip_method(rt, self, args, true, true);
+}
+}
+, {"swapcase", VELOCE_JINJA_METHOD{return detail::change(rt, self, args, detail::swap_case);
+}
+}
+, {"title", VELOCE_JINJA_METHOD{return detail::change(rt, self, args, detail::python_title);
+}
+}
+, {"upper", VELOCE_JINJA_METHOD{return detail::change(
+                rt, self, args, [](std::string_view t) { return to_case(t, Case::kUpper); });
+}
+}
+, {"zfill", VELOCE_JINJA_METHOD{return detail::zfill_method(rt, self, args);
+}
+}
+,
+}
+;
 
 }  // namespace veloce::text::jinja

@@ -26,7 +26,8 @@ inline bool is_callable(const Value& v) {
 namespace detail {
 
 template <class Compare>
-inline bool ordered(Runtime& rt, const Value& v, Args& args, const char* op, Compare compare_result) {
+inline bool ordered(Runtime& rt, const Value& v, Args& args, const char* op,
+                    Compare compare_result) {
   const auto a = bind(rt, "test", args, 1, {""});
   if (rt.failed()) return false;
   const int c = compare(rt, v, a[0], op);
@@ -50,9 +51,14 @@ inline bool none_given(Runtime& rt, Args& args) {
 }
 
 #define VELOCE_JINJA_TEST []([[maybe_unused]] Runtime & rt, const Value& v, Args& args) -> bool
-#define VELOCE_JINJA_IS(expression) VELOCE_JINJA_TEST { return none_given(rt, args) && (expression); }
-#define VELOCE_JINJA_ORDER(op, expression) \
-  VELOCE_JINJA_TEST { return ordered(rt, v, args, op, [](int c) { return expression; }); }
+#define VELOCE_JINJA_IS(expression)              \
+  VELOCE_JINJA_TEST {                            \
+    return none_given(rt, args) && (expression); \
+  }
+#define VELOCE_JINJA_ORDER(op, expression)                             \
+  VELOCE_JINJA_TEST {                                                  \
+    return ordered(rt, v, args, op, [](int c) { return expression; }); \
+  }
 
 inline bool test_equal(Runtime& rt, const Value& v, Args& args) {
   const auto a = bind(rt, "eq", args, 1, {""});
@@ -64,55 +70,49 @@ inline bool test_not_equal(Runtime& rt, const Value& v, Args& args) {
 }
 
 inline constexpr TestEntry kTests[] = {
-    {"!=", test_not_equal},
-    {"<", VELOCE_JINJA_ORDER("<", c < 0)},
-    {"<=", VELOCE_JINJA_ORDER("<=", c <= 0)},
-    {"==", test_equal},
-    {">", VELOCE_JINJA_ORDER(">", c > 0)},
-    {">=", VELOCE_JINJA_ORDER(">=", c >= 0)},
-    {"boolean", VELOCE_JINJA_IS(v.is(Kind::kBool))},
-    {"callable", VELOCE_JINJA_IS(is_callable(v))},
+    {"!=", test_not_equal}, {"<", VELOCE_JINJA_ORDER("<", c < 0)},
+    {"<=", VELOCE_JINJA_ORDER("<=", c <= 0)}, {"==", test_equal},
+    {">", VELOCE_JINJA_ORDER(">", c > 0)}, {">=", VELOCE_JINJA_ORDER(">=", c >= 0)},
+    {"boolean", VELOCE_JINJA_IS(v.is(Kind::kBool))}, {"callable", VELOCE_JINJA_IS(is_callable(v))},
     {"defined", VELOCE_JINJA_IS(!v.is_undefined())},
-    {"divisibleby", VELOCE_JINJA_TEST {
-       const auto a = bind(rt, "divisibleby", args, 1, {"num"});
-       return !rt.failed() && remainder_is(rt, v, a[0], 0);
-     }},
-    {"eq", test_equal},
-    {"equalto", test_equal},
+    {"divisibleby", VELOCE_JINJA_TEST{const auto a = bind(rt, "divisibleby", args, 1, {"num"});
+return !rt.failed() && remainder_is(rt, v, a[0], 0);
+}  // namespace detail
+}  // namespace veloce::text::jinja
+, {"eq", test_equal}, {"equalto", test_equal},
     {"escaped", VELOCE_JINJA_IS(v.is_string() && v.markup())},
     {"even", VELOCE_JINJA_IS(remainder_is(rt, v, Value::integer(2), 0))},
     {"false", VELOCE_JINJA_IS(v.is(Kind::kBool) && !v.as_bool())},
     {"filter", VELOCE_JINJA_IS(check_hashable(rt, v) && v.is_string() && is_filter_name(v.text()))},
-    {"float", VELOCE_JINJA_IS(v.is(Kind::kFloat))},
-    {"ge", VELOCE_JINJA_ORDER(">=", c >= 0)},
-    {"greaterthan", VELOCE_JINJA_ORDER(">", c > 0)},
-    {"gt", VELOCE_JINJA_ORDER(">", c > 0)},
-    {"in", VELOCE_JINJA_TEST {
-       const auto a = bind(rt, "in", args, 1, {"seq"});
-       return !rt.failed() && contains(rt, a[0], v);
-     }},
-    {"integer", VELOCE_JINJA_IS(v.is(Kind::kInt) || v.is(Kind::kBigInt))},
-    {"iterable", VELOCE_JINJA_IS(is_iterable(v))},
-    {"le", VELOCE_JINJA_ORDER("<=", c <= 0)},
+    {"float", VELOCE_JINJA_IS(v.is(Kind::kFloat))}, {"ge", VELOCE_JINJA_ORDER(">=", c >= 0)},
+    {"greaterthan", VELOCE_JINJA_ORDER(">", c > 0)}, {"gt", VELOCE_JINJA_ORDER(">", c > 0)},
+    {"in", VELOCE_JINJA_TEST{const auto a = bind(rt, "in", args, 1, {"seq"});
+return !rt.failed() && contains(rt, a[0], v);
+}
+}
+, {"integer", VELOCE_JINJA_IS(v.is(Kind::kInt) || v.is(Kind::kBigInt))},
+    {"iterable", VELOCE_JINJA_IS(is_iterable(v))}, {"le", VELOCE_JINJA_ORDER("<=", c <= 0)},
     {"lessthan", VELOCE_JINJA_ORDER("<", c < 0)},
     {"lower", VELOCE_JINJA_IS(has_only_case(str(rt, v), false))},
-    {"lt", VELOCE_JINJA_ORDER("<", c < 0)},
-    {"mapping", VELOCE_JINJA_IS(v.is_dict())},
-    {"ne", test_not_equal},
-    {"none", VELOCE_JINJA_IS(v.is_none())},
+    {"lt", VELOCE_JINJA_ORDER("<", c < 0)}, {"mapping", VELOCE_JINJA_IS(v.is_dict())},
+    {"ne", test_not_equal}, {"none", VELOCE_JINJA_IS(v.is_none())},
     {"number", VELOCE_JINJA_IS(v.is_number())},
     {"odd", VELOCE_JINJA_IS(remainder_is(rt, v, Value::integer(2), 1))},
-    {"sameas", VELOCE_JINJA_TEST {
-       const auto a = bind(rt, "sameas", args, 1, {"other"});
-       return !rt.failed() && same_object(v, a[0]);
-     }},
-    {"sequence", VELOCE_JINJA_IS(v.is_undefined() || v.is_string() || v.is_sequence() || v.is_dict() || v.is(Kind::kRange))},
+    {"sameas", VELOCE_JINJA_TEST{const auto a = bind(rt, "sameas", args, 1, {"other"});
+return !rt.failed() && same_object(v, a[0]);
+}
+}
+,
+    {"sequence", VELOCE_JINJA_IS(v.is_undefined() || v.is_string() || v.is_sequence() ||
+                                 v.is_dict() || v.is(Kind::kRange))},
     {"string", VELOCE_JINJA_IS(v.is_string())},
-    {"test", VELOCE_JINJA_IS(check_hashable(rt, v) && v.is_string() && find_test(v.text()) != nullptr)},
+    {"test",
+     VELOCE_JINJA_IS(check_hashable(rt, v) && v.is_string() && find_test(v.text()) != nullptr)},
     {"true", VELOCE_JINJA_IS(v.is(Kind::kBool) && v.as_bool())},
     {"undefined", VELOCE_JINJA_IS(v.is_undefined())},
     {"upper", VELOCE_JINJA_IS(has_only_case(str(rt, v), true))},
-};
+}
+;
 
 }  // namespace detail
 

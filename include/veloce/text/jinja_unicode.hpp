@@ -1,4 +1,5 @@
-// Python's str methods that need to know letters: case, digits, spaces, printability; and work by code points.
+// Python's str methods that need to know letters: case, digits, spaces, printability; and work by
+// code points.
 #pragma once
 
 #include <algorithm>
@@ -53,27 +54,34 @@ inline void append_case(std::string& out, char32_t cp, Case to) {
                                         : detail::map_run(detail::kTitleRuns, cp));
 }
 
-inline bool is_letter(char32_t cp) { return (properties(cp) & kLetter) != 0; }
+inline bool is_letter(char32_t cp) {
+  return (properties(cp) & kLetter) != 0;
+}
 // Letters like U+01C5: one letter that looks like two, the first of them upper case.
 inline bool is_titlecase_letter(char32_t cp) {
   return cp == 0x1C5 || cp == 0x1C8 || cp == 0x1CB || cp == 0x1F2 ||
-         (cp >= 0x1F88 && cp <= 0x1FAF && (cp & 8) != 0) || cp == 0x1FBC || cp == 0x1FCC || cp == 0x1FFC;
+         (cp >= 0x1F88 && cp <= 0x1FAF && (cp & 8) != 0) || cp == 0x1FBC || cp == 0x1FCC ||
+         cp == 0x1FFC;
 }
 inline bool is_upper_letter(char32_t cp) {
   if (cp < 0x80) return cp >= 'A' && cp <= 'Z';
-  return !is_titlecase_letter(cp) && detail::map_run(detail::kLowerRuns, cp) != cp && (properties(cp) & kLower) == 0;
+  return !is_titlecase_letter(cp) && detail::map_run(detail::kLowerRuns, cp) != cp &&
+         (properties(cp) & kLower) == 0;
 }
 inline bool is_lower_letter(char32_t cp) {
   if (cp < 0x80) return cp >= 'a' && cp <= 'z';
   return (properties(cp) & kLower) != 0 || cp == 0xAA || cp == 0xBA;
 }
 // Has two cases: what str.title takes for the inside of a word.
-inline bool is_cased(char32_t cp) { return is_upper_letter(cp) || is_lower_letter(cp) || is_titlecase_letter(cp); }
+inline bool is_cased(char32_t cp) {
+  return is_upper_letter(cp) || is_lower_letter(cp) || is_titlecase_letter(cp);
+}
 
 // The value of a decimal digit of any script, or -1.
 inline int decimal_digit(char32_t cp) {
   if (cp < 0x80) return cp >= '0' && cp <= '9' ? int(cp - '0') : -1;
-  const auto after = std::upper_bound(std::begin(detail::kDigitZeros), std::end(detail::kDigitZeros), cp);
+  const auto after =
+      std::upper_bound(std::begin(detail::kDigitZeros), std::end(detail::kDigitZeros), cp);
   const std::uint32_t zero = *std::prev(after);
   return cp - zero < 10 ? int(cp - zero) : -1;
 }
@@ -83,29 +91,36 @@ inline bool is_digit(char32_t cp) {
     if (cp >= detail::kOtherDigits[i] && cp <= detail::kOtherDigits[i + 1]) return true;
   return false;
 }
-inline bool is_numeric(char32_t cp) { return is_digit(cp) || (properties(cp) & kNumber) != 0; }
+inline bool is_numeric(char32_t cp) {
+  return is_digit(cp) || (properties(cp) & kNumber) != 0;
+}
 // str.isspace, and \s of Python's re.
 inline bool is_python_space(char32_t cp) {
   if (cp < 0x80) return (cp >= 9 && cp <= 13) || (cp >= 0x1C && cp <= 0x1F) || cp == ' ';
-  return cp == 0x85 || cp == 0xA0 || cp == 0x1680 || (cp >= 0x2000 && cp <= 0x200A) || cp == 0x2028 || cp == 0x2029 ||
-         cp == 0x202F || cp == 0x205F || cp == 0x3000;
+  return cp == 0x85 || cp == 0xA0 || cp == 0x1680 || (cp >= 0x2000 && cp <= 0x200A) ||
+         cp == 0x2028 || cp == 0x2029 || cp == 0x202F || cp == 0x205F || cp == 0x3000;
 }
 // str.isprintable of one character: repr shows it as it is.
 inline bool is_printable(char32_t cp) {
   if (cp < 0x80) return cp >= 0x20 && cp < 0x7F;
   return (properties(cp) & (kLetter | kMark | kNumber | kPunctuation | kSymbol)) != 0;
 }
-inline bool is_word(char32_t cp) { return cp == '_' || is_letter(cp) || is_numeric(cp); }
+inline bool is_word(char32_t cp) {
+  return cp == '_' || is_letter(cp) || is_numeric(cp);
+}
 
 // ---- texts by code points; all are valid UTF-8 ----
 
 // Byte offset of code point n, or the size if there are fewer.
 inline std::size_t offset_of(std::string_view text, std::size_t n) {
   std::size_t at = 0;
-  for (; n > 0 && at < text.size(); --n) at += std::size_t(utf8_length(static_cast<unsigned char>(text[at])));
+  for (; n > 0 && at < text.size(); --n)
+    at += std::size_t(utf8_length(static_cast<unsigned char>(text[at])));
   return std::min(at, text.size());
 }
-inline char32_t first_code_point(std::string_view text) { return text.empty() ? 0 : decode_utf8(text, 0).code_point; }
+inline char32_t first_code_point(std::string_view text) {
+  return text.empty() ? 0 : decode_utf8(text, 0).code_point;
+}
 // Start of the last code point before `end`.
 inline std::size_t previous(std::string_view text, std::size_t end) {
   do --end;
@@ -132,7 +147,8 @@ inline std::string_view strip_right(std::string_view text, Predicate drop) {
   return text;
 }
 
-// Appends the code point at `at` in lower case; a Greek capital sigma at the end of a word has a form of its own.
+// Appends the code point at `at` in lower case; a Greek capital sigma at the end of a word has a
+// form of its own.
 inline void append_lower(std::string& out, std::string_view text, std::size_t at, char32_t cp) {
   if (cp != 0x3A3) return append_case(out, cp, Case::kLower);
   const bool inside = at > 0 && is_cased(decode_utf8(text, previous(text, at)).code_point);
@@ -146,8 +162,10 @@ inline std::string to_case(std::string_view text, Case to) {
   out.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
     const Decoded d = decode_utf8(text, at);
-    if (to == Case::kLower) append_lower(out, text, at, d.code_point);
-    else append_case(out, d.code_point, to);
+    if (to == Case::kLower)
+      append_lower(out, text, at, d.code_point);
+    else
+      append_case(out, d.code_point, to);
     at += std::size_t(d.length);
   }
   return out;

@@ -1,5 +1,6 @@
-// The values of a template: Python's, as far as templates can see them. Lists and dicts never change once made (the
-// sandbox forbids it), so values are shared freely; only namespaces, iterators and cyclers have state.
+// The values of a template: Python's, as far as templates can see them. Lists and dicts never
+// change once made (the sandbox forbids it), so values are shared freely; only namespaces,
+// iterators and cyclers have state.
 #pragma once
 
 #include <cmath>
@@ -21,7 +22,7 @@
 namespace veloce::text::jinja {
 
 enum class Kind : std::uint8_t {
-  kMissing,    // internal: an argument not given, a variable not set
+  kMissing,  // internal: an argument not given, a variable not set
   kUndefined,
   kNone,
   kBool,
@@ -32,9 +33,9 @@ enum class Kind : std::uint8_t {
   kList,
   kTuple,
   kDict,
-  kView,       // keys, values or items of a dict
+  kView,  // keys, values or items of a dict
   kRange,
-  kIterator,   // what lazy filters give: can be read once
+  kIterator,  // what lazy filters give: can be read once
   kNamespace,
   kFunction,
   kMethod,
@@ -44,9 +45,10 @@ enum class Kind : std::uint8_t {
   kJoiner,
 };
 
-// What a value of the heap kinds points to. Its bytes are counted against the rendering's memory while it lives. Depth
-// and weight say how deep it nests and how much work visiting all of it is (saturating), so that comparing, hashing and
-// destroying are bounded before they start, also where one list holds another many times.
+// What a value of the heap kinds points to. Its bytes are counted against the rendering's memory
+// while it lives. Depth and weight say how deep it nests and how much work visiting all of it is
+// (saturating), so that comparing, hashing and destroying are bounded before they start, also where
+// one list holds another many times.
 struct Object {
   Object() = default;
   Object(const Object&) = delete;
@@ -99,7 +101,9 @@ class Value {
   bool is_string() const { return kind_ == Kind::kString; }
   bool is_sequence() const { return kind_ == Kind::kList || kind_ == Kind::kTuple; }
   bool is_dict() const { return kind_ == Kind::kDict; }
-  bool is_integral() const { return kind_ == Kind::kBool || kind_ == Kind::kInt || kind_ == Kind::kBigInt; }
+  bool is_integral() const {
+    return kind_ == Kind::kBool || kind_ == Kind::kInt || kind_ == Kind::kBigInt;
+  }
   bool is_small_int() const { return kind_ == Kind::kBool || kind_ == Kind::kInt; }
   bool is_number() const { return is_integral() || kind_ == Kind::kFloat; }
 
@@ -290,35 +294,60 @@ struct MethodObject : Object {
   Method method = nullptr;
 };
 
-inline const std::string& Value::text() const { return get<StringObject>().text; }
-inline std::size_t Value::text_length() const { return get<StringObject>().length; }
-inline const std::vector<Value>& Value::items() const { return get<ListObject>().items; }
+inline const std::string& Value::text() const {
+  return get<StringObject>().text;
+}
+inline std::size_t Value::text_length() const {
+  return get<StringObject>().length;
+}
+inline const std::vector<Value>& Value::items() const {
+  return get<ListObject>().items;
+}
 
 // ---- Python's names of types, and errors ----
 
 inline const char* type_name(const Value& v) {
   switch (v.kind()) {
     case Kind::kMissing:
-    case Kind::kUndefined: return "Undefined";
-    case Kind::kNone: return "NoneType";
-    case Kind::kBool: return "bool";
+    case Kind::kUndefined:
+      return "Undefined";
+    case Kind::kNone:
+      return "NoneType";
+    case Kind::kBool:
+      return "bool";
     case Kind::kInt:
-    case Kind::kBigInt: return "int";
-    case Kind::kFloat: return "float";
-    case Kind::kString: return v.markup() ? "Markup" : "str";
-    case Kind::kList: return "list";
-    case Kind::kTuple: return "tuple";
-    case Kind::kDict: return "dict";
-    case Kind::kView: return "dict_view";
-    case Kind::kRange: return "range";
-    case Kind::kIterator: return v.get<IteratorObject>().type_name;
-    case Kind::kNamespace: return "Namespace";
-    case Kind::kFunction: return "function";
-    case Kind::kMethod: return "builtin_function_or_method";
-    case Kind::kMacro: return "Macro";
-    case Kind::kLoop: return "LoopContext";
-    case Kind::kCycler: return "Cycler";
-    case Kind::kJoiner: return "Joiner";
+    case Kind::kBigInt:
+      return "int";
+    case Kind::kFloat:
+      return "float";
+    case Kind::kString:
+      return v.markup() ? "Markup" : "str";
+    case Kind::kList:
+      return "list";
+    case Kind::kTuple:
+      return "tuple";
+    case Kind::kDict:
+      return "dict";
+    case Kind::kView:
+      return "dict_view";
+    case Kind::kRange:
+      return "range";
+    case Kind::kIterator:
+      return v.get<IteratorObject>().type_name;
+    case Kind::kNamespace:
+      return "Namespace";
+    case Kind::kFunction:
+      return "function";
+    case Kind::kMethod:
+      return "builtin_function_or_method";
+    case Kind::kMacro:
+      return "Macro";
+    case Kind::kLoop:
+      return "LoopContext";
+    case Kind::kCycler:
+      return "Cycler";
+    case Kind::kJoiner:
+      return "Joiner";
   }
   return "object";
 }
@@ -328,12 +357,17 @@ inline Value raise(Runtime& rt, const char* exception, std::string message) {
   rt.fail(ErrorKind::kRuntime, exception, std::move(message));
   return {};
 }
-inline Value type_error(Runtime& rt, std::string message) { return raise(rt, "TypeError", std::move(message)); }
-inline Value value_error(Runtime& rt, std::string message) { return raise(rt, "ValueError", std::move(message)); }
+inline Value type_error(Runtime& rt, std::string message) {
+  return raise(rt, "TypeError", std::move(message));
+}
+inline Value value_error(Runtime& rt, std::string message) {
+  return raise(rt, "ValueError", std::move(message));
+}
 inline Value undefined_error(Runtime& rt, const Value& v) {
   const auto* info = static_cast<const UndefinedObject*>(v.identity());
   const bool security = info != nullptr && info->security;
-  rt.fail(security ? ErrorKind::kSecurity : ErrorKind::kUndefined, security ? "SecurityError" : "UndefinedError",
+  rt.fail(security ? ErrorKind::kSecurity : ErrorKind::kUndefined,
+          security ? "SecurityError" : "UndefinedError",
           info != nullptr ? info->message : "value is undefined");
   return {};
 }
@@ -387,11 +421,14 @@ inline BigInt to_big(const Value& v) {
 
 namespace detail {
 inline std::uint64_t weight_of(const Value& v) {
-  return v.identity() == nullptr ? 1 : v.is_string() ? 1 + v.text().size() / 16 : v.identity()->weight;
+  return v.identity() == nullptr ? 1
+         : v.is_string()         ? 1 + v.text().size() / 16
+                                 : v.identity()->weight;
 }
 inline void note_child(Object& object, const Value& child) {
   constexpr std::uint64_t kSaturated = std::uint64_t(1) << 50;
-  object.depth = std::max(object.depth, (child.identity() == nullptr ? 0 : child.identity()->depth) + 1);
+  object.depth =
+      std::max(object.depth, (child.identity() == nullptr ? 0 : child.identity()->depth) + 1);
   object.weight = std::min(kSaturated, object.weight + weight_of(child));
 }
 inline bool check_depth(Runtime& rt, const Object& object) {
@@ -411,9 +448,13 @@ inline Value make_list(Runtime& rt, std::vector<Value> items, Kind kind = Kind::
   object->charge(rt.memory(), bytes);
   return Value::object(kind, std::move(object));
 }
-inline Value make_tuple(Runtime& rt, std::vector<Value> items) { return make_list(rt, std::move(items), Kind::kTuple); }
+inline Value make_tuple(Runtime& rt, std::vector<Value> items) {
+  return make_list(rt, std::move(items), Kind::kTuple);
+}
 
-inline std::size_t dict_bytes(const Dict& dict) { return dict.size() * (sizeof(Dict::Entry) + 16) + sizeof(DictObject); }
+inline std::size_t dict_bytes(const Dict& dict) {
+  return dict.size() * (sizeof(Dict::Entry) + 16) + sizeof(DictObject);
+}
 inline Value make_dict(Runtime& rt, Dict dict) {
   const std::size_t bytes = dict_bytes(dict);
   if (!rt.reserve(bytes)) return {};
@@ -466,14 +507,16 @@ inline double to_double(const Value& v) {
 
 // -1, 0, 1; 2 if unordered (NaN).
 inline int compare_numbers(const Value& a, const Value& b) {
-  if (a.is_small_int() && b.is_small_int()) return a.as_int() < b.as_int() ? -1 : a.as_int() > b.as_int() ? 1 : 0;
+  if (a.is_small_int() && b.is_small_int())
+    return a.as_int() < b.as_int() ? -1 : a.as_int() > b.as_int() ? 1 : 0;
   if (a.is_integral() && b.is_integral()) {
     const auto c = to_big(a) <=> to_big(b);
     return c < 0 ? -1 : c > 0 ? 1 : 0;
   }
   // A double against a whole number: long double holds 64 bits of either exactly.
   const auto wide = [](const Value& v) {
-    return v.is_small_int() ? static_cast<long double>(v.as_int()) : static_cast<long double>(to_double(v));
+    return v.is_small_int() ? static_cast<long double>(v.as_int())
+                            : static_cast<long double>(to_double(v));
   };
   const long double x = wide(a), y = wide(b);
   if (std::isnan(x) || std::isnan(y)) return 2;
@@ -493,10 +536,13 @@ inline bool equal(const Value& a, const Value& b) {
   switch (a.kind()) {
     case Kind::kNone:
     case Kind::kMissing:
-    case Kind::kUndefined: return true;
-    case Kind::kString: return a.identity() == b.identity() || a.text() == b.text();
+    case Kind::kUndefined:
+      return true;
+    case Kind::kString:
+      return a.identity() == b.identity() || a.text() == b.text();
     case Kind::kList:
-    case Kind::kTuple: return a.identity() == b.identity() || equal_items(a.items(), b.items());
+    case Kind::kTuple:
+      return a.identity() == b.identity() || equal_items(a.items(), b.items());
     case Kind::kDict: {
       if (a.identity() == b.identity()) return true;
       const Dict& x = a.get<DictObject>().dict;
@@ -514,28 +560,35 @@ inline bool equal(const Value& a, const Value& b) {
       const std::int64_t n = x.count();
       return n == y.count() && (n == 0 || (x.start == y.start && (n == 1 || x.step == y.step)));
     }
-    default: return a.identity() == b.identity();
+    default:
+      return a.identity() == b.identity();
   }
 }
 
 inline std::size_t hash_value(const Value& v) {
   switch (v.kind()) {
     case Kind::kBool:
-    case Kind::kInt: return std::hash<std::int64_t>{}(v.as_int());
-    case Kind::kBigInt: return std::hash<double>{}(to_double(v));
+    case Kind::kInt:
+      return std::hash<std::int64_t>{}(v.as_int());
+    case Kind::kBigInt:
+      return std::hash<double>{}(to_double(v));
     case Kind::kFloat: {
       const double d = v.as_float();
-      if (d == std::floor(d) && std::fabs(d) < 9e18) return std::hash<std::int64_t>{}(std::int64_t(d));
+      if (d == std::floor(d) && std::fabs(d) < 9e18)
+        return std::hash<std::int64_t>{}(std::int64_t(d));
       return std::hash<double>{}(d);
     }
-    case Kind::kString: return std::hash<std::string_view>{}(v.text());
+    case Kind::kString:
+      return std::hash<std::string_view>{}(v.text());
     case Kind::kTuple: {
       std::size_t h = 0x9E3779B97F4A7C15u;
       for (const Value& item : v.items()) h = (h ^ hash_value(item)) * 0x100000001B3u;
       return h;
     }
-    case Kind::kNone: return 0x51ED270B;
-    default: return std::hash<const void*>{}(v.identity());
+    case Kind::kNone:
+      return 0x51ED270B;
+    default:
+      return std::hash<const void*>{}(v.identity());
   }
 }
 
@@ -561,7 +614,8 @@ inline bool equal_counted(Runtime& rt, const Value& a, const Value& b) {
 
 // ---- binding arguments ----
 
-// Arguments in the order of `names`, missing where not given; a TypeError for a missing, doubled or unknown one.
+// Arguments in the order of `names`, missing where not given; a TypeError for a missing, doubled or
+// unknown one.
 inline std::vector<Value> bind(Runtime& rt, const char* function, Args& args, std::size_t required,
                                std::initializer_list<std::string_view> names) {
   std::vector<Value> out(names.size(), Value::missing());
@@ -569,13 +623,17 @@ inline std::vector<Value> bind(Runtime& rt, const char* function, Args& args, st
   if (args.positional.size() > names.size())
     type_error(rt, who + " takes at most " + std::to_string(names.size()) + " arguments (" +
                        std::to_string(args.positional.size()) + " given)");
-  for (std::size_t i = 0; i < args.positional.size() && i < out.size(); ++i) out[i] = args.positional[i];
+  for (std::size_t i = 0; i < args.positional.size() && i < out.size(); ++i)
+    out[i] = args.positional[i];
   for (const auto& [key, value] : args.named) {
     std::size_t i = 0;
     while (i < names.size() && names.begin()[i] != key) ++i;
-    if (i == names.size()) type_error(rt, who + " got an unexpected keyword argument '" + key + "'");
-    else if (!out[i].is_missing()) type_error(rt, who + " got multiple values for argument '" + key + "'");
-    else out[i] = value;
+    if (i == names.size())
+      type_error(rt, who + " got an unexpected keyword argument '" + key + "'");
+    else if (!out[i].is_missing())
+      type_error(rt, who + " got multiple values for argument '" + key + "'");
+    else
+      out[i] = value;
   }
   for (std::size_t i = 0; i < required; ++i)
     if (out[i].is_missing())

@@ -2,4 +2,6 @@
 #include <veloce/veloce.hpp>
 using namespace veloce;
 struct Q7_X {};
-int main() { return cpu::PackedWeights<Q7_X>().rows(); }
+int main() {
+  return cpu::PackedWeights<Q7_X>().rows();
+}

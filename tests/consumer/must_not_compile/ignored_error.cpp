@@ -1,4 +1,6 @@
 // expect: nodiscard
 #include <veloce/veloce.hpp>
 using namespace veloce;
-int main() { cpu::add({0, nullptr, nullptr, nullptr}); }
+int main() {
+  cpu::add({0, nullptr, nullptr, nullptr});
+}

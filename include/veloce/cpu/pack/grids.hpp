@@ -1,8 +1,9 @@
 // Codebooks of the i-quants as the CPU kernels look them up, 32 entries at a time.
 //
-// An entry's magnitudes take few values (3 or 8), so it packs into 16 bits: eight 2-bit or four 3-bit fields. A table of
-// 256 to 1024 such entries is read by register permutes (AVX-512), two to four times faster than by gathers, and its
-// fields are spread to bytes by one multi-shift and one byte shuffle. Other levels read plain 32-bit entries.
+// An entry's magnitudes take few values (3 or 8), so it packs into 16 bits: eight 2-bit or four
+// 3-bit fields. A table of 256 to 1024 such entries is read by register permutes (AVX-512), two to
+// four times faster than by gathers, and its fields are spread to bytes by one multi-shift and one
+// byte shuffle. Other levels read plain 32-bit entries.
 #pragma once
 
 #include <array>
@@ -27,7 +28,8 @@ struct Grid {
 };
 
 template <int Size, int Values, int Bits, class Entry>
-constexpr Grid<Size, Values, Bits> make_grid(const Entry (&entries)[Size], const std::uint8_t (&magnitudes)[1 << Bits]) {
+constexpr Grid<Size, Values, Bits> make_grid(const Entry (&entries)[Size],
+                                             const std::uint8_t (&magnitudes)[1 << Bits]) {
   Grid<Size, Values, Bits> g{};
   for (int i = 0; i < 16; ++i) g.magnitude[i] = magnitudes[i % (1 << Bits)];
   for (int e = 0; e < Size; ++e)
@@ -75,15 +77,17 @@ template <int First, class G>
 VELOCE_INLINE U8 spread(const G& grid, __m512i lanes) {
   constexpr int b = G::kBits;
   const __m512i shifts = _mm512_set1_epi64(std::int64_t(
-      std::uint64_t(First) | std::uint64_t(First + b) << 8 | std::uint64_t(First + 2 * b) << 16 | std::uint64_t(First + 3 * b) << 24 |
-      std::uint64_t(First + 32) << 32 | std::uint64_t(First + b + 32) << 40 | std::uint64_t(First + 2 * b + 32) << 48 |
+      std::uint64_t(First) | std::uint64_t(First + b) << 8 | std::uint64_t(First + 2 * b) << 16 |
+      std::uint64_t(First + 3 * b) << 24 | std::uint64_t(First + 32) << 32 |
+      std::uint64_t(First + b + 32) << 40 | std::uint64_t(First + 2 * b + 32) << 48 |
       std::uint64_t(First + 3 * b + 32) << 56));
-  const __m512i fields = _mm512_and_si512(_mm512_multishift_epi64_epi8(shifts, lanes), _mm512_set1_epi8((1 << b) - 1));
+  const __m512i fields =
+      _mm512_and_si512(_mm512_multishift_epi64_epi8(shifts, lanes), _mm512_set1_epi8((1 << b) - 1));
   return lut16(grid.magnitude, fields);
 }
 
-// 8-value entries: indices of two sub-groups (16 rows each) -> steps 0, 1 of the first and 0, 1 of the second.
-// 4-value entries: indices of two steps -> the two steps.
+// 8-value entries: indices of two sub-groups (16 rows each) -> steps 0, 1 of the first and 0, 1 of
+// the second. 4-value entries: indices of two steps -> the two steps.
 template <int HighBits, class G>
 VELOCE_INLINE void look_up(const G& grid, const Indices32& i, U8* q) {
   const __m512i codes = lookup32<G::kSize>(grid.fields, index_vector<HighBits>(i)).v;

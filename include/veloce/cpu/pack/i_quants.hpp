@@ -1,11 +1,12 @@
-// CPU layouts of the codebook formats IQ2_XXS, IQ2_XS, IQ2_S, IQ3_XXS and IQ3_S. Group block: factors of the sixteen
-// rows, sub-block scales (a byte vector of sixteen rows per byte of the file's block), then for each 32 values the low
-// index bytes (sub-group or step after sub-group, sixteen rows each), the higher index bits as bit planes in the same
-// order, and the signs. Field offsets: specs/quants.md section 5.
+// CPU layouts of the codebook formats IQ2_XXS, IQ2_XS, IQ2_S, IQ3_XXS and IQ3_S. Group block:
+// factors of the sixteen rows, sub-block scales (a byte vector of sixteen rows per byte of the
+// file's block), then for each 32 values the low index bytes (sub-group or step after sub-group,
+// sixteen rows each), the higher index bits as bit planes in the same order, and the signs. Field
+// offsets: specs/quants.md section 5.
 //
-// Signs: per step a 64-bit mask, bit 4 * row + i for value i of the step. Formats whose eighth sign is the parity of
-// the other seven store four masks for the even steps and three planes for the odd ones: nibble `row` of plane i has
-// in bit l the sign of value 4 + i of sub-group l.
+// Signs: per step a 64-bit mask, bit 4 * row + i for value i of the step. Formats whose eighth sign
+// is the parity of the other seven store four masks for the even steps and three planes for the odd
+// ones: nibble `row` of plane i has in bit l the sign of value 4 + i of sub-group l.
 #pragma once
 
 #include "veloce/cpu/pack/grids.hpp"
@@ -30,7 +31,8 @@ std::byte* put_plane(Value value, std::byte* out) {
   for (int i = 0; i < Count; i += 4) {
     std::uint64_t plane = 0;
     for (int j = 0; j < 4; ++j)
-      for (int r = 0; r < kGroupRows; ++r) plane |= std::uint64_t(value(i + j, r) & 1) << (16 * j + r);
+      for (int r = 0; r < kGroupRows; ++r)
+        plane |= std::uint64_t(value(i + j, r) & 1) << (16 * j + r);
     out = put_u64(plane, out);
   }
   return out;
@@ -47,7 +49,8 @@ std::byte* put_parity_signs(Index index, std::byte* out) {
   for (int i = 0; i < 3; ++i) {
     std::uint64_t plane = 0;
     for (int r = 0; r < kGroupRows; ++r)
-      for (int l = 0; l < 4; ++l) plane |= std::uint64_t((index(r, l) >> (4 + i)) & 1) << (4 * r + l);
+      for (int l = 0; l < 4; ++l)
+        plane |= std::uint64_t((index(r, l) >> (4 + i)) & 1) << (4 * r + l);
     out = put_u64(plane, out);
   }
   return out;
@@ -58,7 +61,8 @@ template <class Mask>
 std::byte* put_full_signs(Mask mask, std::byte* out) {
   for (int step = 0; step < 8; ++step) {
     std::uint64_t m = 0;
-    for (int r = 0; r < kGroupRows; ++r) m |= std::uint64_t((mask(r, step / 2) >> (4 * (step % 2))) & 15) << (4 * r);
+    for (int r = 0; r < kGroupRows; ++r)
+      m |= std::uint64_t((mask(r, step / 2) >> (4 * (step % 2))) & 15) << (4 * r);
     out = put_u64(m, out);
   }
   return out;
@@ -68,13 +72,15 @@ std::byte* put_full_signs(Mask mask, std::byte* out) {
 template <class Word>
 std::byte* put_word_scales(Word word, std::byte* out) {
   for (int ib = 0; ib < 8; ib += 2)
-    for (int r = 0; r < kGroupRows; ++r) *out++ = std::byte((word(r, ib) >> 28) | (word(r, ib + 1) >> 28) << 4);
+    for (int r = 0; r < kGroupRows; ++r)
+      *out++ = std::byte((word(r, ib) >> 28) | (word(r, ib + 1) >> 28) << 4);
   return out;
 }
 
 }  // namespace detail
 
-template <> struct Layout<IQ2_XXS> {
+template <>
+struct Layout<IQ2_XXS> {
   static constexpr bool kInterleaved = true;
   static void pack(const IQ2_XXS::Block* const rows[kGroupRows], std::byte* out) {
     const auto group = [&](int r, int ib) { return detail::bytes_of(rows[r]) + 2 + 8 * ib; };
@@ -84,29 +90,38 @@ template <> struct Layout<IQ2_XXS> {
     for (int ib = 0; ib < 8; ++ib) {
       for (int l = 0; l < 4; ++l)
         for (int r = 0; r < kGroupRows; ++r) *out++ = std::byte(group(r, ib)[l]);
-      out = detail::put_parity_signs([&](int r, int l) { return (word(r, ib) >> (7 * l)) & 127; }, out);
+      out = detail::put_parity_signs([&](int r, int l) { return (word(r, ib) >> (7 * l)) & 127; },
+                                     out);
     }
   }
 };
 
-template <> struct Layout<IQ3_XXS> {
+template <>
+struct Layout<IQ3_XXS> {
   static constexpr bool kInterleaved = true;
   static void pack(const IQ3_XXS::Block* const rows[kGroupRows], std::byte* out) {
-    const auto word = [&](int r, int ib) { return load_le<std::uint32_t>(detail::bytes_of(rows[r]) + 66 + 4 * ib); };
+    const auto word = [&](int r, int ib) {
+      return load_le<std::uint32_t>(detail::bytes_of(rows[r]) + 66 + 4 * ib);
+    };
     out = put_field(rows, 0, 2, out);
     out = detail::put_word_scales(word, out);
     for (int ib = 0; ib < 8; ++ib) {
       for (int step = 0; step < 8; ++step)
-        for (int r = 0; r < kGroupRows; ++r) *out++ = std::byte(detail::bytes_of(rows[r])[2 + 8 * ib + step]);
-      out = detail::put_parity_signs([&](int r, int l) { return (word(r, ib) >> (7 * l)) & 127; }, out);
+        for (int r = 0; r < kGroupRows; ++r)
+          *out++ = std::byte(detail::bytes_of(rows[r])[2 + 8 * ib + step]);
+      out = detail::put_parity_signs([&](int r, int l) { return (word(r, ib) >> (7 * l)) & 127; },
+                                     out);
     }
   }
 };
 
-template <> struct Layout<IQ2_XS> {
+template <>
+struct Layout<IQ2_XS> {
   static constexpr bool kInterleaved = true;
   static void pack(const IQ2_XS::Block* const rows[kGroupRows], std::byte* out) {
-    const auto word = [&](int r, int n) { return load_le<std::uint16_t>(detail::bytes_of(rows[r]) + 2 + 2 * n); };
+    const auto word = [&](int r, int n) {
+      return load_le<std::uint16_t>(detail::bytes_of(rows[r]) + 2 + 2 * n);
+    };
     out = put_field(rows, 0, 2, out);
     for (int ib = 0; ib < 8; ++ib) out = put_field(rows, 66 + ib, 1, out);
     for (int ib = 0; ib < 8; ++ib) {
@@ -118,7 +133,8 @@ template <> struct Layout<IQ2_XS> {
   }
 };
 
-template <> struct Layout<IQ2_S> {
+template <>
+struct Layout<IQ2_S> {
   static constexpr bool kInterleaved = true;
   static void pack(const IQ2_S::Block* const rows[kGroupRows], std::byte* out) {
     const auto byte = [&](int r, int at) { return detail::bytes_of(rows[r])[at]; };
@@ -128,13 +144,15 @@ template <> struct Layout<IQ2_S> {
       for (int l = 0; l < 4; ++l)
         for (int r = 0; r < kGroupRows; ++r) *out++ = std::byte(byte(r, 2 + 4 * ib + l));
       for (int p = 0; p < 2; ++p)
-        out = detail::put_plane<4>([&](int l, int r) { return byte(r, 66 + ib) >> (2 * l + p); }, out);
+        out = detail::put_plane<4>([&](int l, int r) { return byte(r, 66 + ib) >> (2 * l + p); },
+                                   out);
       out = detail::put_full_signs([&](int r, int l) { return byte(r, 34 + 4 * ib + l); }, out);
     }
   }
 };
 
-template <> struct Layout<IQ3_S> {
+template <>
+struct Layout<IQ3_S> {
   static constexpr bool kInterleaved = true;
   static void pack(const IQ3_S::Block* const rows[kGroupRows], std::byte* out) {
     const auto byte = [&](int r, int at) { return detail::bytes_of(rows[r])[at]; };
@@ -151,7 +169,9 @@ template <> struct Layout<IQ3_S> {
 
 namespace VELOCE_ISA_NS {
 
-VELOCE_INLINE std::uint64_t load_u64(const std::byte* p) { return veloce::load_le<std::uint64_t>(p); }
+VELOCE_INLINE std::uint64_t load_u64(const std::byte* p) {
+  return veloce::load_le<std::uint64_t>(p);
+}
 
 // q[step] = base +- magnitude, signs stored with parity.
 VELOCE_INLINE void apply_parity_signs(const std::byte* p, U8 base, U8 q[8]) {
@@ -175,7 +195,9 @@ VELOCE_INLINE void apply_full_signs(const std::byte* p, U8 base, U8 q[8]) {
   for (int j = 0; j < 8; ++j) q[j] = add_signed(base, q[j], load_u64(p + 8 * j));
 }
 
-VELOCE_INLINE std::uint32_t load_u32(const std::byte* p) { return veloce::load_le<std::uint32_t>(p); }
+VELOCE_INLINE std::uint32_t load_u32(const std::byte* p) {
+  return veloce::load_le<std::uint32_t>(p);
+}
 
 // (d * (0.5 + scale)) * Factor, the scale in the low or high nibbles at p.
 VELOCE_INLINE F32 half_step_scale(F32 d, const std::byte* p, bool high, float factor) {
@@ -184,7 +206,8 @@ VELOCE_INLINE F32 half_step_scale(F32 d, const std::byte* p, bool high, float fa
   return mul(mul(d, add(set1(0.5f), to_float(scale))), set1(factor));
 }
 
-template <> struct Unpack<IQ2_XXS> {
+template <>
+struct Unpack<IQ2_XXS> {
   static constexpr int kBias = 64;
   static constexpr bool kWide = false;
   VELOCE_INLINE static void run(const std::byte* p, int sub, Unpacked& u) {
@@ -196,7 +219,8 @@ template <> struct Unpack<IQ2_XXS> {
   }
 };
 
-template <> struct Unpack<IQ3_XXS> {
+template <>
+struct Unpack<IQ3_XXS> {
   static constexpr int kBias = 64;
   static constexpr bool kWide = false;
   VELOCE_INLINE static void run(const std::byte* p, int sub, Unpacked& u) {
@@ -208,7 +232,8 @@ template <> struct Unpack<IQ3_XXS> {
   }
 };
 
-template <> struct Unpack<IQ2_XS> {
+template <>
+struct Unpack<IQ2_XS> {
   static constexpr int kBias = 64;
   static constexpr bool kWide = false;
   VELOCE_INLINE static void run(const std::byte* p, int sub, Unpacked& u) {
@@ -222,7 +247,8 @@ template <> struct Unpack<IQ2_XS> {
   }
 };
 
-template <> struct Unpack<IQ2_S> {
+template <>
+struct Unpack<IQ2_S> {
   static constexpr int kBias = 64;
   static constexpr bool kWide = false;
   VELOCE_INLINE static void run(const std::byte* p, int sub, Unpacked& u) {
@@ -236,7 +262,8 @@ template <> struct Unpack<IQ2_S> {
   }
 };
 
-template <> struct Unpack<IQ3_S> {
+template <>
+struct Unpack<IQ3_S> {
   static constexpr int kBias = 16;
   static constexpr bool kWide = false;
   VELOCE_INLINE static void run(const std::byte* p, int sub, Unpacked& u) {
@@ -245,7 +272,8 @@ template <> struct Unpack<IQ3_S> {
     u.scale[0] = mul(load_half16(p), to_float(add_i32(set1_i32(1), add_i32(scale, scale))));
     p += 96 + 208 * sub;
     VELOCE_UNROLL(4)
-    for (int i = 0; i < 4; ++i) look_up<1>(kGrid3S, {p + 32 * i, {load_u32(p + 128 + 4 * i), 0}}, u.q + 2 * i);
+    for (int i = 0; i < 4; ++i)
+      look_up<1>(kGrid3S, {p + 32 * i, {load_u32(p + 128 + 4 * i), 0}}, u.q + 2 * i);
     apply_full_signs(p + 144, set1_u8(kBias), u.q);
   }
 };

@@ -1,6 +1,7 @@
-// CPU layouts of the K-quants and IQ4_XS: super-blocks of 256 values, eight times 32. Group block: 16-bit factors of the
-// sixteen rows, the sub-block scales (one byte vector of sixteen rows per field), then the codes of each 32 values.
-// Field offsets and scale packing of the file's blocks: specs/quants.md sections 4 and 5.
+// CPU layouts of the K-quants and IQ4_XS: super-blocks of 256 values, eight times 32. Group block:
+// 16-bit factors of the sixteen rows, the sub-block scales (one byte vector of sixteen rows per
+// field), then the codes of each 32 values. Field offsets and scale packing of the file's blocks:
+// specs/quants.md sections 4 and 5.
 #pragma once
 
 #include "veloce/cpu/pack/simple.hpp"
@@ -15,23 +16,28 @@ namespace veloce::cpu {
 namespace detail {
 
 // Q4_K and Q5_K: twelve bytes hold eight 6-bit scales and eight 6-bit mins.
-struct ScaleMin { std::uint8_t scale, min; };
+struct ScaleMin {
+  std::uint8_t scale, min;
+};
 inline ScaleMin k4_scale_min(const std::uint8_t* s, int sub) {
   if (sub < 4) return {std::uint8_t(s[sub] & 63), std::uint8_t(s[sub + 4] & 63)};
   return {std::uint8_t((s[sub + 4] & 15) | (s[sub - 4] >> 6) << 4),
           std::uint8_t((s[sub + 4] >> 4) | (s[sub] >> 6) << 4)};
 }
 
-// Our form of them: per sub-block a byte scale | (min & 3) << 6, then per pair of sub-blocks the nibbles min >> 2.
+// Our form of them: per sub-block a byte scale | (min & 3) << 6, then per pair of sub-blocks the
+// nibbles min >> 2.
 template <class Block>
 std::byte* put_k4_scales(const Block* const rows[kGroupRows], std::byte* out) {
   ScaleMin sm[8][kGroupRows];
   for (int s = 0; s < 8; ++s)
     for (int r = 0; r < kGroupRows; ++r) sm[s][r] = k4_scale_min(bytes_of(rows[r]) + 4, s);
   for (int s = 0; s < 8; ++s)
-    for (int r = 0; r < kGroupRows; ++r) *out++ = std::byte(sm[s][r].scale | (sm[s][r].min & 3) << 6);
+    for (int r = 0; r < kGroupRows; ++r)
+      *out++ = std::byte(sm[s][r].scale | (sm[s][r].min & 3) << 6);
   for (int s = 0; s < 8; s += 2)
-    for (int r = 0; r < kGroupRows; ++r) *out++ = std::byte((sm[s][r].min >> 2) | (sm[s + 1][r].min >> 2) << 4);
+    for (int r = 0; r < kGroupRows; ++r)
+      *out++ = std::byte((sm[s][r].min >> 2) | (sm[s + 1][r].min >> 2) << 4);
   return out;
 }
 
@@ -52,13 +58,15 @@ template <class Block>
 Codes32 k2_codes(const Block* const rows[kGroupRows], std::size_t offset, int s) {
   Codes32 c;
   for (int r = 0; r < kGroupRows; ++r)
-    for (int i = 0; i < 32; ++i) c.v[r][i] = (bytes_of(rows[r])[offset + 32 * (s / 4) + i] >> (2 * (s % 4))) & 3;
+    for (int i = 0; i < 32; ++i)
+      c.v[r][i] = (bytes_of(rows[r])[offset + 32 * (s / 4) + i] >> (2 * (s % 4))) & 3;
   return c;
 }
 
 }  // namespace detail
 
-template <> struct Layout<Q4_K> {
+template <>
+struct Layout<Q4_K> {
   static constexpr bool kInterleaved = true;
   static void pack(const Q4_K::Block* const rows[kGroupRows], std::byte* out) {
     out = put_field(rows, 0, 2, out);
@@ -68,7 +76,8 @@ template <> struct Layout<Q4_K> {
   }
 };
 
-template <> struct Layout<Q5_K> {
+template <>
+struct Layout<Q5_K> {
   static constexpr bool kInterleaved = true;
   static void pack(const Q5_K::Block* const rows[kGroupRows], std::byte* out) {
     out = put_field(rows, 0, 2, out);
@@ -77,13 +86,15 @@ template <> struct Layout<Q5_K> {
     for (int s = 0; s < 8; ++s) {
       Codes32 c = detail::k4_codes(rows, 48, s);
       for (int r = 0; r < kGroupRows; ++r)
-        for (int i = 0; i < 32; ++i) c.v[r][i] |= ((detail::bytes_of(rows[r])[16 + i] >> s) & 1) << 4;
+        for (int i = 0; i < 32; ++i)
+          c.v[r][i] |= ((detail::bytes_of(rows[r])[16 + i] >> s) & 1) << 4;
       out = put_bits(c, 4, put_nibbles(c, out));
     }
   }
 };
 
-template <> struct Layout<Q6_K> {
+template <>
+struct Layout<Q6_K> {
   static constexpr bool kInterleaved = true;
   static void pack(const Q6_K::Block* const rows[kGroupRows], std::byte* out) {
     out = put_field(rows, 208, 2, out);
@@ -95,14 +106,16 @@ template <> struct Layout<Q6_K> {
         for (int l = 0; l < 32; ++l) {
           const std::uint8_t* b = detail::bytes_of(rows[r]);
           const std::uint8_t x = b[64 * h + 32 * (g & 1) + l];
-          c.v[r][l] = std::uint8_t((g < 2 ? x & 15 : x >> 4) | ((b[128 + 32 * h + l] >> (2 * g)) & 3) << 4);
+          c.v[r][l] =
+              std::uint8_t((g < 2 ? x & 15 : x >> 4) | ((b[128 + 32 * h + l] >> (2 * g)) & 3) << 4);
         }
       out = put_crumbs(c, 4, put_nibbles(c, out));
     }
   }
 };
 
-template <> struct Layout<Q2_K> {
+template <>
+struct Layout<Q2_K> {
   static constexpr bool kInterleaved = true;
   static void pack(const Q2_K::Block* const rows[kGroupRows], std::byte* out) {
     out = put_field(rows, 80, 2, out);
@@ -112,11 +125,13 @@ template <> struct Layout<Q2_K> {
   }
 };
 
-template <> struct Layout<Q3_K> {
+template <>
+struct Layout<Q3_K> {
   static constexpr bool kInterleaved = true;
   static void pack(const Q3_K::Block* const rows[kGroupRows], std::byte* out) {
     out = put_field(rows, 108, 2, out);
-    for (int s = 0; s < 12; ++s) out = put_field(rows, 96 + s, 1, out);  // the file's own scale bytes
+    for (int s = 0; s < 12; ++s)
+      out = put_field(rows, 96 + s, 1, out);  // the file's own scale bytes
     for (int s = 0; s < 8; ++s) {
       Codes32 c = detail::k2_codes(rows, 32, s);
       for (int r = 0; r < kGroupRows; ++r)
@@ -126,11 +141,13 @@ template <> struct Layout<Q3_K> {
   }
 };
 
-template <> struct Layout<IQ4_XS> {
+template <>
+struct Layout<IQ4_XS> {
   static constexpr bool kInterleaved = true;
   static void pack(const IQ4_XS::Block* const rows[kGroupRows], std::byte* out) {
     out = put_field(rows, 0, 2, out);
-    for (int s = 0; s < 6; ++s) out = put_field(rows, 2 + s, 1, out);  // scales_h (2 bytes), scales_l (4 bytes)
+    for (int s = 0; s < 6; ++s)
+      out = put_field(rows, 2 + s, 1, out);  // scales_h (2 bytes), scales_l (4 bytes)
     for (int s = 0; s < 8; ++s) out = put_nibbles(detail::split_nibbles(rows, 8 + 16 * s), out);
   }
 };
@@ -147,7 +164,8 @@ VELOCE_INLINE void unpack_k4_scales(const std::byte* p, int sub, Unpacked& u) {
   u.minus_min[0] = neg(mul(load_half16(p + 32), to_float(min)));
 }
 
-template <> struct Unpack<Q4_K> {
+template <>
+struct Unpack<Q4_K> {
   static constexpr int kBias = 0;
   static constexpr bool kWide = false;
   VELOCE_INLINE static void run(const std::byte* p, int sub, Unpacked& u) {
@@ -156,7 +174,8 @@ template <> struct Unpack<Q4_K> {
   }
 };
 
-template <> struct Unpack<Q5_K> {
+template <>
+struct Unpack<Q5_K> {
   static constexpr int kBias = 0;
   static constexpr bool kWide = false;
   VELOCE_INLINE static void run(const std::byte* p, int sub, Unpacked& u) {
@@ -166,18 +185,21 @@ template <> struct Unpack<Q5_K> {
   }
 };
 
-template <> struct Unpack<Q6_K> {
+template <>
+struct Unpack<Q6_K> {
   static constexpr int kBias = 32;
   static constexpr bool kWide = false;
   VELOCE_INLINE static void run(const std::byte* p, int sub, Unpacked& u) {
     const F32 d = load_half16(p);
-    for (int h = 0; h < 2; ++h) u.scale[h] = mul(d, to_float(load_i8_i32(p + 32 + 32 * sub + 16 * h)));
+    for (int h = 0; h < 2; ++h)
+      u.scale[h] = mul(d, to_float(load_i8_i32(p + 32 + 32 * sub + 16 * h)));
     unpack_nibbles(p + 288 + 384 * sub, u.q);
     or_crumbs_at_4(p + 544 + 384 * sub, u.q);
   }
 };
 
-template <> struct Unpack<Q2_K> {
+template <>
+struct Unpack<Q2_K> {
   static constexpr int kBias = 0;
   static constexpr bool kWide = false;
   VELOCE_INLINE static void run(const std::byte* p, int sub, Unpacked& u) {
@@ -191,21 +213,30 @@ template <> struct Unpack<Q2_K> {
   }
 };
 
-template <> struct Unpack<Q3_K> {
+template <>
+struct Unpack<Q3_K> {
   static constexpr int kBias = 4;
   static constexpr bool kWide = false;
   VELOCE_INLINE static void run(const std::byte* p, int sub, Unpacked& u) {
     const F32 d = load_half16(p);
     for (int h = 0; h < 2; ++h) {
       const int s = 2 * sub + h;
-      const I32 low_byte = load_u8_i32(p + 32 + 16 * (s % 8)), high_byte = load_u8_i32(p + 160 + 16 * (s % 4));
+      const I32 low_byte = load_u8_i32(p + 32 + 16 * (s % 8)),
+                high_byte = load_u8_i32(p + 160 + 16 * (s % 4));
       const I32 low = s < 8 ? and_i32(low_byte, set1_i32(15)) : shr_i32<4>(low_byte);
       I32 high = high_byte;
       switch (s / 4) {
-        case 1: high = shr_i32<2>(high); break;
-        case 2: high = shr_i32<4>(high); break;
-        case 3: high = shr_i32<6>(high); break;
-        default: break;
+        case 1:
+          high = shr_i32<2>(high);
+          break;
+        case 2:
+          high = shr_i32<4>(high);
+          break;
+        case 3:
+          high = shr_i32<6>(high);
+          break;
+        default:
+          break;
       }
       const I32 scale = or_i32(low, shl_i32<4>(and_i32(high, set1_i32(3))));
       u.scale[h] = mul(d, to_float(sub_i32(scale, set1_i32(32))));
@@ -215,18 +246,27 @@ template <> struct Unpack<Q3_K> {
   }
 };
 
-template <> struct Unpack<IQ4_XS> {
+template <>
+struct Unpack<IQ4_XS> {
   static constexpr int kBias = 128;
   static constexpr bool kWide = true;
   VELOCE_INLINE static void run(const std::byte* p, int sub, Unpacked& u) {
-    const I32 low_byte = load_u8_i32(p + 64 + 16 * (sub / 2)), high_byte = load_u8_i32(p + 32 + 16 * (sub / 4));
+    const I32 low_byte = load_u8_i32(p + 64 + 16 * (sub / 2)),
+              high_byte = load_u8_i32(p + 32 + 16 * (sub / 4));
     const I32 low = sub % 2 == 0 ? and_i32(low_byte, set1_i32(15)) : shr_i32<4>(low_byte);
     I32 high = high_byte;
     switch (sub % 4) {
-      case 1: high = shr_i32<2>(high); break;
-      case 2: high = shr_i32<4>(high); break;
-      case 3: high = shr_i32<6>(high); break;
-      default: break;
+      case 1:
+        high = shr_i32<2>(high);
+        break;
+      case 2:
+        high = shr_i32<4>(high);
+        break;
+      case 3:
+        high = shr_i32<6>(high);
+        break;
+      default:
+        break;
     }
     const I32 scale = or_i32(low, shl_i32<4>(and_i32(high, set1_i32(3))));
     u.scale[0] = mul(load_half16(p), to_float(sub_i32(scale, set1_i32(32))));

@@ -1,13 +1,15 @@
 // How the CPU backend lays out a weight matrix: sixteen rows side by side.
 //
-// Rows are taken in groups of 16 (the last group is padded with zero blocks), and within a group the blocks of the
-// sixteen rows are stored together, K-block after K-block, so that a matvec streams memory in order. Lane r of every
-// vector belongs to row r, so an output element is one lane's running sum: nothing is ever added across lanes, and the
-// result does not depend on how many columns or threads share the work. A packed matrix takes as many bytes as the
-// GGUF rows (plus padding): fields are permuted, never widened.
+// Rows are taken in groups of 16 (the last group is padded with zero blocks), and within a group
+// the blocks of the sixteen rows are stored together, K-block after K-block, so that a matvec
+// streams memory in order. Lane r of every vector belongs to row r, so an output element is one
+// lane's running sum: nothing is ever added across lanes, and the result does not depend on how
+// many columns or threads share the work. A packed matrix takes as many bytes as the GGUF rows
+// (plus padding): fields are permuted, never widened.
 //
-// Layout<F> says how one group block is written; Unpack<F> (per instruction set) reads 32 values of all sixteen rows
-// at a time. A "step" is 4 consecutive values: the unit of the byte dot. Codes of 32 values are 8 steps x 16 rows x 4.
+// Layout<F> says how one group block is written; Unpack<F> (per instruction set) reads 32 values of
+// all sixteen rows at a time. A "step" is 4 consecutive values: the unit of the byte dot. Codes of
+// 32 values are 8 steps x 16 rows x 4.
 #pragma once
 
 #include <cstddef>
@@ -68,13 +70,15 @@ inline std::byte* put_bytes(const Codes32& c, std::byte* out) {
 
 // The same `size`-byte field of sixteen blocks, row after row.
 template <class Block>
-std::byte* put_field(const Block* const rows[kGroupRows], std::size_t offset, std::size_t size, std::byte* out) {
+std::byte* put_field(const Block* const rows[kGroupRows], std::size_t offset, std::size_t size,
+                     std::byte* out) {
   for (int r = 0; r < kGroupRows; ++r, out += size)
     std::memcpy(out, reinterpret_cast<const std::byte*>(rows[r]) + offset, size);
   return out;
 }
 
-// Default layout: the sixteen blocks one after the other, unchanged. Specialised where reading it that way is slow.
+// Default layout: the sixteen blocks one after the other, unchanged. Specialised where reading it
+// that way is slow.
 template <BlockFormat F>
 struct Layout {
   static constexpr bool kInterleaved = false;
@@ -84,7 +88,7 @@ struct Layout {
 };
 
 template <BlockFormat F>
-inline constexpr std::size_t kGroupBlockBytes = kGroupRows * F::kBytes;
+inline constexpr std::size_t kGroupBlockBytes = kGroupRows* F::kBytes;
 
 namespace VELOCE_ISA_NS {
 
@@ -135,17 +139,29 @@ VELOCE_INLINE void or_bits_at(const std::byte* p, U8 q[8]) {
   const U8 v = load_u8(p);
   const U8 mask = set1_u8(1u << Bit);
   const auto at = [&]<int T>() {
-    if constexpr (T < Bit) q[T] = or_u8(q[T], shl_and<Bit - T>(v, mask));
-    else if constexpr (T == Bit) q[T] = or_u8(q[T], and_u8(v, mask));
-    else q[T] = or_u8(q[T], shr_and<T - Bit>(v, mask));
+    if constexpr (T < Bit)
+      q[T] = or_u8(q[T], shl_and<Bit - T>(v, mask));
+    else if constexpr (T == Bit)
+      q[T] = or_u8(q[T], and_u8(v, mask));
+    else
+      q[T] = or_u8(q[T], shr_and<T - Bit>(v, mask));
   };
-  at.template operator()<0>(); at.template operator()<1>(); at.template operator()<2>(); at.template operator()<3>();
-  at.template operator()<4>(); at.template operator()<5>(); at.template operator()<6>(); at.template operator()<7>();
+  at.template operator()<0>();
+  at.template operator()<1>();
+  at.template operator()<2>();
+  at.template operator()<3>();
+  at.template operator()<4>();
+  at.template operator()<5>();
+  at.template operator()<6>();
+  at.template operator()<7>();
 }
 
-VELOCE_INLINE F32 load_half16(const std::byte* p) { return from_half(reinterpret_cast<const std::uint16_t*>(p)); }
+VELOCE_INLINE F32 load_half16(const std::byte* p) {
+  return from_half(reinterpret_cast<const std::uint16_t*>(p));
+}
 
-// Reads the default layout through the format's own scalar code: right for every format, fast for none.
+// Reads the default layout through the format's own scalar code: right for every format, fast for
+// none.
 template <IntDotFormat F>
 struct Unpack {
   static constexpr bool kWide = F::kMaxCode - F::kMinCode > 127;

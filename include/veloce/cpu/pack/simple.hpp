@@ -1,5 +1,6 @@
-// CPU layouts of the formats with one scale for a whole block: Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, IQ4_NL, MXFP4, NVFP4,
-// Q1_0, Q2_0, TQ2_0. Group block: the scales of the sixteen rows, then the codes (cpu/pack/layout.hpp), 32 values after
+// CPU layouts of the formats with one scale for a whole block: Q4_0, Q4_1, Q5_0, Q5_1, Q8_0,
+// IQ4_NL, MXFP4, NVFP4, Q1_0, Q2_0, TQ2_0. Group block: the scales of the sixteen rows, then the
+// codes (cpu/pack/layout.hpp), 32 values after
 // 32. Field offsets: specs/quants.md sections 3 and 6.
 #pragma once
 
@@ -19,7 +20,9 @@
 namespace veloce::cpu {
 namespace detail {
 
-inline const std::uint8_t* bytes_of(const void* block) { return static_cast<const std::uint8_t*>(block); }
+inline const std::uint8_t* bytes_of(const void* block) {
+  return static_cast<const std::uint8_t*>(block);
+}
 
 // Nibble codes in GGUF's order: value i < 16 low nibble of byte i, else high nibble of byte i - 16.
 template <class Block>
@@ -48,7 +51,8 @@ template <BlockFormat F, std::size_t Head>
 struct NibbleLayout {
   static constexpr bool kInterleaved = true;
   static void pack(const typename F::Block* const rows[kGroupRows], std::byte* out) {
-    for (std::size_t at = 0; at < Head; at += 2) out = put_field(rows, at, Head - at < 2 ? 1 : 2, out);
+    for (std::size_t at = 0; at < Head; at += 2)
+      out = put_field(rows, at, Head - at < 2 ? 1 : 2, out);
     put_nibbles(split_nibbles(rows, Head), out);
   }
 };
@@ -67,52 +71,65 @@ struct FiveBitLayout {
 
 }  // namespace detail
 
-template <> struct Layout<Q4_0> : detail::NibbleLayout<Q4_0, 2> {};
-template <> struct Layout<Q4_1> : detail::NibbleLayout<Q4_1, 4> {};
-template <> struct Layout<IQ4_NL> : detail::NibbleLayout<IQ4_NL, 2> {};
-template <> struct Layout<MXFP4> : detail::NibbleLayout<MXFP4, 1> {};
-template <> struct Layout<Q5_0> : detail::FiveBitLayout<Q5_0, 2> {};
-template <> struct Layout<Q5_1> : detail::FiveBitLayout<Q5_1, 4> {};
+template <>
+struct Layout<Q4_0> : detail::NibbleLayout<Q4_0, 2> {};
+template <>
+struct Layout<Q4_1> : detail::NibbleLayout<Q4_1, 4> {};
+template <>
+struct Layout<IQ4_NL> : detail::NibbleLayout<IQ4_NL, 2> {};
+template <>
+struct Layout<MXFP4> : detail::NibbleLayout<MXFP4, 1> {};
+template <>
+struct Layout<Q5_0> : detail::FiveBitLayout<Q5_0, 2> {};
+template <>
+struct Layout<Q5_1> : detail::FiveBitLayout<Q5_1, 4> {};
 
-template <> struct Layout<Q8_0> {
+template <>
+struct Layout<Q8_0> {
   static constexpr bool kInterleaved = true;
   static void pack(const Q8_0::Block* const rows[kGroupRows], std::byte* out) {
     out = put_field(rows, 0, 2, out);
     Codes32 c;
     for (int r = 0; r < kGroupRows; ++r)
-      for (int i = 0; i < 32; ++i) c.v[r][i] = std::uint8_t(detail::bytes_of(rows[r])[2 + i] ^ 0x80);
+      for (int i = 0; i < 32; ++i)
+        c.v[r][i] = std::uint8_t(detail::bytes_of(rows[r])[2 + i] ^ 0x80);
     put_bytes(c, out);
   }
 };
 
 // Codes are stored as they are (0 and 1, 0..3), two or one bit each.
-template <> struct Layout<Q1_0> {
+template <>
+struct Layout<Q1_0> {
   static constexpr bool kInterleaved = true;
   static void pack(const Q1_0::Block* const rows[kGroupRows], std::byte* out) {
     out = put_field(rows, 0, 2, out);
     for (int s = 0; s < 4; ++s) {
       Codes32 c;
       for (int r = 0; r < kGroupRows; ++r)
-        for (int i = 0; i < 32; ++i) c.v[r][i] = (detail::bytes_of(rows[r])[2 + 4 * s + i / 8] >> (i % 8)) & 1;
+        for (int i = 0; i < 32; ++i)
+          c.v[r][i] = (detail::bytes_of(rows[r])[2 + 4 * s + i / 8] >> (i % 8)) & 1;
       out = put_bits(c, 0, out);
     }
   }
 };
 
-template <> struct Layout<Q2_0> {
+template <>
+struct Layout<Q2_0> {
   static constexpr bool kInterleaved = true;
   static void pack(const Q2_0::Block* const rows[kGroupRows], std::byte* out) {
     out = put_field(rows, 0, 2, out);
     for (int s = 0; s < 2; ++s) {
       Codes32 c;
       for (int r = 0; r < kGroupRows; ++r)
-        for (int i = 0; i < 32; ++i) c.v[r][i] = (detail::bytes_of(rows[r])[2 + 8 * s + i / 4] >> (2 * (i % 4))) & 3;
+        for (int i = 0; i < 32; ++i)
+          c.v[r][i] = (detail::bytes_of(rows[r])[2 + 8 * s + i / 4] >> (2 * (i % 4))) & 3;
       out = put_crumbs(c, 0, out);
     }
   }
 };
 
-template <> struct Layout<TQ2_0> {
+template <>
+struct Layout<TQ2_0> {
   static constexpr bool kInterleaved = true;
   static void pack(const TQ2_0::Block* const rows[kGroupRows], std::byte* out) {
     out = put_field(rows, 64, 2, out);
@@ -127,7 +144,8 @@ template <> struct Layout<TQ2_0> {
 };
 
 // NVFP4: four UE4M3 scales (16 values each), nibbles in sub-blocks of 16.
-template <> struct Layout<NVFP4> {
+template <>
+struct Layout<NVFP4> {
   static constexpr bool kInterleaved = true;
   static void pack(const NVFP4::Block* const rows[kGroupRows], std::byte* out) {
     for (int s = 0; s < 4; ++s) out = put_field(rows, s, 1, out);
@@ -145,7 +163,8 @@ template <> struct Layout<NVFP4> {
 
 namespace VELOCE_ISA_NS {
 
-template <> struct Unpack<Q4_0> {
+template <>
+struct Unpack<Q4_0> {
   static constexpr int kBias = 8;
   static constexpr bool kWide = false;
   VELOCE_INLINE static void run(const std::byte* p, int, Unpacked& u) {
@@ -154,7 +173,8 @@ template <> struct Unpack<Q4_0> {
   }
 };
 
-template <> struct Unpack<Q4_1> {
+template <>
+struct Unpack<Q4_1> {
   static constexpr int kBias = 0;
   static constexpr bool kWide = false;
   VELOCE_INLINE static void run(const std::byte* p, int, Unpacked& u) {
@@ -164,7 +184,8 @@ template <> struct Unpack<Q4_1> {
   }
 };
 
-template <> struct Unpack<Q5_0> {
+template <>
+struct Unpack<Q5_0> {
   static constexpr int kBias = 16;
   static constexpr bool kWide = false;
   VELOCE_INLINE static void run(const std::byte* p, int, Unpacked& u) {
@@ -174,7 +195,8 @@ template <> struct Unpack<Q5_0> {
   }
 };
 
-template <> struct Unpack<Q5_1> {
+template <>
+struct Unpack<Q5_1> {
   static constexpr int kBias = 0;
   static constexpr bool kWide = false;
   VELOCE_INLINE static void run(const std::byte* p, int, Unpacked& u) {
@@ -185,7 +207,8 @@ template <> struct Unpack<Q5_1> {
   }
 };
 
-template <> struct Unpack<Q8_0> {
+template <>
+struct Unpack<Q8_0> {
   static constexpr int kBias = 128;
   static constexpr bool kWide = true;
   VELOCE_INLINE static void run(const std::byte* p, int, Unpacked& u) {
@@ -198,7 +221,8 @@ template <> struct Unpack<Q8_0> {
 alignas(16) inline constexpr std::uint8_t kIq4Biased[16] = {1,   24,  45,  63,  79,  93,  106, 118,
                                                             129, 141, 153, 166, 181, 197, 217, 241};
 
-template <> struct Unpack<IQ4_NL> {
+template <>
+struct Unpack<IQ4_NL> {
   static constexpr int kBias = 128;
   static constexpr bool kWide = true;
   VELOCE_INLINE static void run(const std::byte* p, int, Unpacked& u) {
@@ -209,9 +233,11 @@ template <> struct Unpack<IQ4_NL> {
 };
 
 // The doubled E2M1 codes with 12 added.
-alignas(16) inline constexpr std::uint8_t kFp4Biased[16] = {12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0};
+alignas(16) inline constexpr std::uint8_t kFp4Biased[16] = {12, 13, 14, 15, 16, 18, 20, 24,
+                                                            12, 11, 10, 9,  8,  6,  4,  0};
 
-template <> struct Unpack<MXFP4> {
+template <>
+struct Unpack<MXFP4> {
   static constexpr int kBias = 12;
   static constexpr bool kWide = false;
   VELOCE_INLINE static void run(const std::byte* p, int, Unpacked& u) {
@@ -224,13 +250,15 @@ template <> struct Unpack<MXFP4> {
   }
 };
 
-template <> struct Unpack<NVFP4> {
+template <>
+struct Unpack<NVFP4> {
   static constexpr int kBias = 12;
   static constexpr bool kWide = false;
   VELOCE_INLINE static void run(const std::byte* p, int sub, Unpacked& u) {
     alignas(64) float scale[2][16];
     for (int h = 0; h < 2; ++h)
-      for (int r = 0; r < 16; ++r) scale[h][r] = ue4m3_half_to_float(std::uint8_t(p[16 * (2 * sub + h) + r]));
+      for (int r = 0; r < 16; ++r)
+        scale[h][r] = ue4m3_half_to_float(std::uint8_t(p[16 * (2 * sub + h) + r]));
     u.scale[0] = load(scale[0]);
     u.scale[1] = load(scale[1]);
     unpack_nibbles(p + 64 + 256 * sub, u.q);
@@ -238,7 +266,8 @@ template <> struct Unpack<NVFP4> {
   }
 };
 
-template <> struct Unpack<Q1_0> {
+template <>
+struct Unpack<Q1_0> {
   static constexpr int kBias = 1;
   static constexpr bool kWide = false;
   VELOCE_INLINE static void run(const std::byte* p, int sub, Unpacked& u) {
@@ -248,7 +277,8 @@ template <> struct Unpack<Q1_0> {
   }
 };
 
-template <> struct Unpack<Q2_0> {
+template <>
+struct Unpack<Q2_0> {
   static constexpr int kBias = 1;
   static constexpr bool kWide = false;
   VELOCE_INLINE static void run(const std::byte* p, int sub, Unpacked& u) {
@@ -257,7 +287,8 @@ template <> struct Unpack<Q2_0> {
   }
 };
 
-template <> struct Unpack<TQ2_0> {
+template <>
+struct Unpack<TQ2_0> {
   static constexpr int kBias = 1;
   static constexpr bool kWide = false;
   VELOCE_INLINE static void run(const std::byte* p, int sub, Unpacked& u) {
