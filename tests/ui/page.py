@@ -37,6 +37,14 @@ def find_axe():
     return None
 
 
+class Driver(webdriver.ChromeService):
+    """chromedriver by its address: a minimal system has no name 'localhost'."""
+
+    @property
+    def service_url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+
 class Page:
     def __init__(self, url):
         if not CHROMIUM or not DRIVER:
@@ -51,7 +59,7 @@ class Page:
             options.add_argument(flag)
         options.add_experimental_option("prefs", {"download.default_directory": str(self.folder)})
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        self.driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+        self.driver = webdriver.Chrome(options=options, service=Driver(DRIVER))
         self.driver.set_script_timeout(90)
         self.shots = os.environ.get("VELOCE_UI_SHOTS")
         self.size(*DESKTOP)
