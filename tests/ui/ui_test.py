@@ -47,6 +47,15 @@ fake_server.REPLIES.update({
     "cut": lambda _: "This answer ends too"})
 
 
+LIBRARIES = ("/ui/lib-marked.js", "/ui/lib-purify.js", "/ui/lib-highlight.js")
+
+
+def needs_libraries(test):
+    """Skipped where the page was built without one of its libraries and so shows plain text."""
+    test.needs_libraries = True
+    return test
+
+
 def test_streams_and_shows_speed(page, server):
     page.ask("slowly tell me a story", wait=False)
     first = page.until(lambda: page.texts("assistant") and page.texts("assistant")[-1], "the first words")
@@ -70,6 +79,7 @@ def test_streams_and_shows_speed(page, server):
     assert page.focused() == "composer-text", page.focused()
 
 
+@needs_libraries
 def test_markdown_and_code(page, server):
     page.new_chat()
     page.ask("show code please")
@@ -85,6 +95,7 @@ def test_markdown_and_code(page, server):
     page.until(lambda: page.js("return document.getElementById('live').textContent") == "Copied", "the copy")
 
 
+@needs_libraries
 def test_thoughts_are_folded(page, server):
     page.new_chat()
     page.ask("think about it")
@@ -212,6 +223,7 @@ def test_export_and_import(page, server):
       return JSON.stringify([[...messages.values()].map((x) => x.content), chat.settings.system, chat.title]) === JSON.stringify([[text, 'ok'], 'be brief', 'T'])""")
 
 
+@needs_libraries
 def test_hostile_output(page, server):
     page.new_chat()
     server.state.paths.clear()
@@ -337,7 +349,7 @@ def test_key_and_loading(page, server):
 def test_without_storage_or_libraries(page, server):
     script = page.cdp("Page.addScriptToEvaluateOnNewDocument", source="delete window.indexedDB; Object.defineProperty(window, 'indexedDB', {value: undefined});"
                       "Object.defineProperty(window, 'localStorage', {get() { throw new Error('no'); }});")["identifier"]
-    kept = {path: server.assets.pop(path) for path in ("/ui/lib-marked.js", "/ui/lib-purify.js", "/ui/lib-highlight.js")}
+    kept = {path: server.assets.pop(path) for path in LIBRARIES if path in server.assets}
     try:
         page.open()
         page.until(lambda: "until it is closed" in page.one("#notice").text, "the notice")
@@ -351,6 +363,7 @@ def test_without_storage_or_libraries(page, server):
     page.console()
 
 
+@needs_libraries
 def test_accessibility_and_looks(page, server):
     if not find_axe():
         print("  SKIP of axe: its Python package is missing")
@@ -426,6 +439,10 @@ def main():
         page.open()
         for test in TESTS:
             if wanted and not any(word in test.__name__ for word in wanted):
+                continue
+            missing = [path for path in LIBRARIES if path not in server.assets]
+            if missing and getattr(test, "needs_libraries", False):
+                print("SKIP", test.__name__, "without", *missing, flush=True)
                 continue
             try:
                 test(page, server)
