@@ -183,6 +183,7 @@ def test_search_rename_delete(page, server):
     page.until(lambda: "Sea animals" in [n.text for n in page.all(".chat-name")], "the chat again")
 
 
+@needs_libraries
 def test_export_and_import(page, server):
     page.new_chat()
     page.ask("export me\n".strip() + " with code")
