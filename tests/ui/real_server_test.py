@@ -24,7 +24,7 @@ def find_model(source):
 class Server:
     def __init__(self, program, model, *flags):
         self.log = tempfile.TemporaryFile("w+")
-        self.process = subprocess.Popen([program, "-m", str(model), "--port", "0", "-c", "1024", "-np", "2", "--metrics", *flags], stderr=self.log)
+        self.process = subprocess.Popen([program, "-m", str(model), "--port", "0", "-c", "1024", "-np", "2", "--temp", "0", "--metrics", *flags], stderr=self.log)
         self.url = self.find(r"listening address=(\S+)") + "/"
         self.find(r"\bready\b")
 
