@@ -18,8 +18,8 @@ namespace veloce::text::jinja {
 
 class Parser {
  public:
-  static constexpr int kMaxNesting = 150;  // brackets and blocks inside each other
-  static constexpr int kMaxHeight = 600;   // of one expression: chains like a + b + c + ...
+  static constexpr int kMaxNesting = 150;   // brackets and blocks inside each other
+  static constexpr int kMaxHeight = 600;    // of one expression: chains like a + b + c + ...
 
   explicit Parser(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}
 
@@ -34,8 +34,7 @@ class Parser {
   bool ok() const { return error_.kind == ErrorKind::kNone; }
   void fail(std::string message, int line = 0) {
     if (ok())
-      error_ = {ErrorKind::kSyntax, "TemplateSyntaxError", std::move(message),
-                line != 0 ? line : current().line};
+      error_ = {ErrorKind::kSyntax, "TemplateSyntaxError", std::move(message), line != 0 ? line : current().line};
     at_ = tokens_.size() - 1;
   }
   const Token& current() const { return tokens_[at_]; }
@@ -44,9 +43,7 @@ class Parser {
     if (at_ + 1 < tokens_.size()) ++at_;
   }
   bool is(TokenType type) const { return current().type == type; }
-  static bool is_name(const Token& t, std::string_view name) {
-    return t.type == TokenType::kName && t.text == name;
-  }
+  static bool is_name(const Token& t, std::string_view name) { return t.type == TokenType::kName && t.text == name; }
   bool at_name(std::string_view name) const { return is_name(current(), name); }
   bool at_op(std::string_view op) const { return is(TokenType::kOperator) && current().text == op; }
   bool skip_name(std::string_view name) {
@@ -61,16 +58,11 @@ class Parser {
   }
   static std::string describe(const Token& t) {
     switch (t.type) {
-      case TokenType::kEnd:
-        return "end of template";
-      case TokenType::kData:
-        return "template data";
-      case TokenType::kBlockEnd:
-        return "end of statement block";
-      case TokenType::kVariableEnd:
-        return "end of print statement";
-      default:
-        return "'" + t.text.substr(0, 60) + "'";
+      case TokenType::kEnd: return "end of template";
+      case TokenType::kData: return "template data";
+      case TokenType::kBlockEnd: return "end of statement block";
+      case TokenType::kVariableEnd: return "end of print statement";
+      default: return "'" + t.text.substr(0, 60) + "'";
     }
   }
   bool expect_op(std::string_view op) {
@@ -103,8 +95,7 @@ class Parser {
   // Nesting as a guard.
   struct Nest {
     explicit Nest(Parser& p) : parser(p) {
-      if (++parser.nesting_ > kMaxNesting)
-        parser.fail("the template nests deeper than " + std::to_string(kMaxNesting));
+      if (++parser.nesting_ > kMaxNesting) parser.fail("the template nests deeper than " + std::to_string(kMaxNesting));
     }
     ~Nest() { --parser.nesting_; }
     Nest(const Nest&) = delete;
@@ -126,8 +117,7 @@ class Parser {
   }
   void grow(Expression& to, const Expression& part) {
     to.height = std::max(to.height, part.height + 1);
-    if (to.height > kMaxHeight)
-      fail("an expression is longer than " + std::to_string(kMaxHeight) + " steps", to.line);
+    if (to.height > kMaxHeight) fail("an expression is longer than " + std::to_string(kMaxHeight) + " steps", to.line);
   }
   ExpressionPtr unary(Op op, int line, ExpressionPtr a) {
     ExpressionPtr out = node(op, line);
@@ -193,9 +183,8 @@ class Parser {
   }
   bool comparison_operator(Comparison& out) {
     static constexpr std::pair<std::string_view, Comparison> kOperators[] = {
-        {"==", Comparison::kEqual},  {"!=", Comparison::kNotEqual},
-        {"<", Comparison::kLess},    {"<=", Comparison::kLessEqual},
-        {">", Comparison::kGreater}, {">=", Comparison::kGreaterEqual}};
+        {"==", Comparison::kEqual}, {"!=", Comparison::kNotEqual},  {"<", Comparison::kLess},
+        {"<=", Comparison::kLessEqual}, {">", Comparison::kGreater}, {">=", Comparison::kGreaterEqual}};
     if (is(TokenType::kOperator)) {
       for (const auto& [text, op] : kOperators) {
         if (current().text != text) continue;
@@ -286,15 +275,13 @@ class Parser {
     const Token& t = current();
     const int line = t.line;
     switch (t.type) {
-      case TokenType::kName:
-        return name_or_constant();
+      case TokenType::kName: return name_or_constant();
       case TokenType::kString: {
         std::string text;
         for (; is(TokenType::kString); next()) text += current().text;
         return constant(constant_string(std::move(text)), line);
       }
-      case TokenType::kInteger:
-        return integer();
+      case TokenType::kInteger: return integer();
       case TokenType::kFloat: {
         double v = 0;
         const auto result = std::from_chars(t.text.data(), t.text.data() + t.text.size(), v);
@@ -302,8 +289,7 @@ class Parser {
         next();
         return constant(Value::number(v), line);
       }
-      default:
-        break;
+      default: break;
     }
     if (skip_op("(")) {
       ExpressionPtr out = tuple(true, true, "");
@@ -340,14 +326,11 @@ class Parser {
     const unsigned base = prefix == 'x' ? 16 : prefix == 'o' ? 8 : prefix == 'b' ? 2 : 10;
     const std::string_view digits = std::string_view(text).substr(base == 10 ? 0 : 2);
     std::int64_t small = 0;
-    if (std::from_chars(digits.data(), digits.data() + digits.size(), small, int(base)).ec ==
-        std::errc())
+    if (std::from_chars(digits.data(), digits.data() + digits.size(), small, int(base)).ec == std::errc())
       return constant(Value::integer(small), line);
     auto object = std::make_shared<BigIntObject>();
-    if (digits.size() > 4300)
-      fail("a number is too long", line);
-    else
-      object->value = BigInt::from_digits(digits, base);
+    if (digits.size() > 4300) fail("a number is too long", line);
+    else object->value = BigInt::from_digits(digits, base);
     if (object->value.too_large()) fail("a number is too long", line);
     return constant(Value::object(Kind::kBigInt, std::move(object)), line);
   }
@@ -376,8 +359,8 @@ class Parser {
     return out;
   }
   bool tuple_ends(std::string_view stop_name) const {
-    return is(TokenType::kVariableEnd) || is(TokenType::kBlockEnd) || at_op(")") ||
-           is(TokenType::kEnd) || (!stop_name.empty() && at_name(stop_name));
+    return is(TokenType::kVariableEnd) || is(TokenType::kBlockEnd) || at_op(")") || is(TokenType::kEnd) ||
+           (!stop_name.empty() && at_name(stop_name));
   }
   // One expression, or several with commas as a tuple. Empty only inside parentheses.
   ExpressionPtr tuple(bool with_condition, bool parentheses, std::string_view stop_name) {
@@ -401,25 +384,18 @@ class Parser {
 
   ExpressionPtr postfix(ExpressionPtr out) {
     while (ok()) {
-      if (at_op(".") || at_op("["))
-        out = subscript(std::move(out));
-      else if (at_op("("))
-        out = call(std::move(out));
-      else
-        break;
+      if (at_op(".") || at_op("[")) out = subscript(std::move(out));
+      else if (at_op("(")) out = call(std::move(out));
+      else break;
     }
     return out;
   }
   ExpressionPtr filters_and_tests(ExpressionPtr out) {
     while (ok()) {
-      if (at_op("|"))
-        out = filter(std::move(out));
-      else if (at_name("is"))
-        out = test(std::move(out));
-      else if (at_op("("))
-        out = call(std::move(out));  // calls may follow filters and tests
-      else
-        break;
+      if (at_op("|")) out = filter(std::move(out));
+      else if (at_name("is")) out = test(std::move(out));
+      else if (at_op("(")) out = call(std::move(out));  // calls may follow filters and tests
+      else break;
     }
     return out;
   }
@@ -437,8 +413,7 @@ class Parser {
       return object;
     }
     next();
-    if (skip_op("]"))
-      return binary(Op::kItem, line, std::move(object), node(Op::kTuple, line));  // x[]: x[()]
+    if (skip_op("]")) return binary(Op::kItem, line, std::move(object), node(Op::kTuple, line));  // x[]: x[()]
     ExpressionPtr out = node(Op::kSlice, line), first;
     add_part(*out, std::move(object));
     if (!at_op(":")) first = expression();
@@ -471,16 +446,14 @@ class Parser {
       if (any && (!expect_op(",") || at_op(")"))) break;
       any = true;
       if (skip_op("*")) {
-        if (out->star != nullptr || out->double_star != nullptr)
-          fail("invalid syntax for function call expression");
+        if (out->star != nullptr || out->double_star != nullptr) fail("invalid syntax for function call expression");
         out->star = expression();
         grow(owner, *out->star);
       } else if (skip_op("**")) {
         if (out->double_star != nullptr) fail("invalid syntax for function call expression");
         out->double_star = expression();
         grow(owner, *out->double_star);
-      } else if (is(TokenType::kName) && ahead().type == TokenType::kOperator &&
-                 ahead().text == "=") {
+      } else if (is(TokenType::kName) && ahead().type == TokenType::kOperator && ahead().text == "=") {
         if (out->double_star != nullptr) fail("invalid syntax for function call expression");
         std::string name = expect_any_name();
         next();
@@ -525,10 +498,9 @@ class Parser {
     ExpressionPtr out = unary(Op::kTest, line, std::move(object));
     out->text = dotted_name();
     out->test = find_test(out->text);
-    const bool argument =
-        is(TokenType::kString) || is(TokenType::kInteger) || is(TokenType::kFloat) || at_op("[") ||
-        at_op("{") ||
-        (is(TokenType::kName) && !at_name("else") && !at_name("or") && !at_name("and"));
+    const bool argument = is(TokenType::kString) || is(TokenType::kInteger) || is(TokenType::kFloat) || at_op("[") ||
+                          at_op("{") ||
+                          (is(TokenType::kName) && !at_name("else") && !at_name("or") && !at_name("and"));
     if (at_op("(")) {
       out->call = arguments(*out);
     } else if (argument) {
@@ -548,8 +520,7 @@ class Parser {
     out->line = line;
     return out;
   }
-  // Statements up to a tag named in `ends` (its name is the current token), or the end of the
-  // template.
+  // Statements up to a tag named in `ends` (its name is the current token), or the end of the template.
   Body body(std::initializer_list<std::string_view> ends) {
     const Nest nest(*this);
     Body out;
@@ -574,8 +545,7 @@ class Parser {
       }
     }
     if (ok() && ends.size() != 0)
-      fail("Unexpected end of template. Looking for the tag '" + std::string(*(ends.end() - 1)) +
-           "'");
+      fail("Unexpected end of template. Looking for the tag '" + std::string(*(ends.end() - 1)) + "'");
     return out;
   }
   void end_tag() { expect(TokenType::kBlockEnd, "end of statement block"); }
@@ -620,8 +590,7 @@ class Parser {
       out->what = name == "break" ? Do::kBreak : Do::kContinue;
       if (loops_ == 0) fail("'" + name + "' outside loop", line);
       end_tag();
-    } else if (name == "include" || name == "import" || name == "from" || name == "extends" ||
-               name == "block") {
+    } else if (name == "include" || name == "import" || name == "from" || name == "extends" || name == "block") {
       fail("the tag '" + name + "' is not supported: a chat template stands alone", line);
     } else {
       fail("Encountered unknown tag '" + name + "'.", line);
@@ -647,8 +616,7 @@ class Parser {
   std::unique_ptr<Statement> for_tag(int line) {
     auto out = statement(Do::kFor, line);
     out->targets.push_back(target(false, "in"));
-    if (assigns(out->targets[0], "loop"))
-      fail("Can't assign to special loop variable in for-loop target", line);
+    if (assigns(out->targets[0], "loop")) fail("Can't assign to special loop variable in for-loop target", line);
     expect_name("in");
     out->expressions.push_back(tuple(false, false, "recursive"));
     if (skip_name("if")) out->condition = expression();
@@ -679,8 +647,7 @@ class Parser {
     }
     const int line = current().line;
     out.name = expect_any_name();
-    static constexpr std::string_view kConstants[] = {"true", "false", "none",
-                                                      "True", "False", "None"};
+    static constexpr std::string_view kConstants[] = {"true", "false", "none", "True", "False", "None"};
     if (std::find(std::begin(kConstants), std::end(kConstants), out.name) != std::end(kConstants))
       fail("can't assign to '" + out.name + "'", line);
     if (with_namespace && skip_op(".")) out.attribute = expect_any_name();
@@ -740,10 +707,8 @@ class Parser {
       Parameter parameter;
       parameter.name = expect_any_name();
       for (const Parameter& other : macro.parameters)
-        if (other.name == parameter.name)
-          fail("duplicate parameter '" + parameter.name + "'", line);
-      if (skip_op("="))
-        parameter.fallback = expression();
+        if (other.name == parameter.name) fail("duplicate parameter '" + parameter.name + "'", line);
+      if (skip_op("=")) parameter.fallback = expression();
       else if (!macro.parameters.empty() && macro.parameters.back().fallback != nullptr)
         fail("non-default argument follows default argument", line);
       macro.parameters.push_back(std::move(parameter));
@@ -784,10 +749,8 @@ class Parser {
 
   void check(const Expression* e, bool soft) {
     if (e == nullptr || !ok()) return;
-    if (e->op == Op::kFilter && e->filter == nullptr && !soft)
-      return fail("No filter named '" + e->text + "'.", e->line);
-    if (e->op == Op::kTest && e->test == nullptr && !soft)
-      return fail("No test named '" + e->text + "'.", e->line);
+    if (e->op == Op::kFilter && e->filter == nullptr && !soft) return fail("No filter named '" + e->text + "'.", e->line);
+    if (e->op == Op::kTest && e->test == nullptr && !soft) return fail("No test named '" + e->text + "'.", e->line);
     const bool inner = soft || e->op == Op::kCondition;
     for (const ExpressionPtr& part : e->parts) check(part.get(), inner);
     if (e->call == nullptr) return;
