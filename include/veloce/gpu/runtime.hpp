@@ -1,5 +1,6 @@
-// The thin shim over the GPU runtimes: HIP's and CUDA's spelling of the same few calls. Only here. For units compiled
-// by a GPU compiler (hipcc for gfx906, nvcc to execute the same kernels on NVIDIA cards).
+// The thin shim over the GPU runtimes: HIP's and CUDA's spelling of the same few calls. Only here.
+// For units compiled by a GPU compiler (hipcc for gfx906, nvcc to execute the same kernels on
+// NVIDIA cards).
 #pragma once
 
 #include <cstddef>
@@ -10,7 +11,7 @@
 #include "veloce/core/status.hpp"
 
 #if !defined(VELOCE_GPU_COMPILER)
-#error "veloce/gpu/runtime.hpp needs hipcc or nvcc; host units include the declarations in veloce/gpu/*.hpp only"
+#error "gpu/runtime.hpp needs hipcc or nvcc; host units include the other headers of gpu/"
 #endif
 
 #if defined(__HIPCC__)
@@ -29,7 +30,8 @@ using RuntimeError = VELOCE_GPU_API(Error_t);
 inline Status check(RuntimeError error, const char* what) {
   if (error == VELOCE_GPU_API(Success)) return {};
   const bool memory = error == VELOCE_GPU_API(ErrorMemoryAllocation);
-  return Status(memory ? Code::kOutOfMemory : Code::kIo, std::string(what) + ": " + VELOCE_GPU_API(GetErrorString)(error));
+  return Status(memory ? Code::kOutOfMemory : Code::kIo,
+                std::string(what) + ": " + VELOCE_GPU_API(GetErrorString)(error));
 }
 
 // Cards that can be used; 0 where there is none or no driver.
@@ -42,7 +44,9 @@ inline int device_count() {
 class Buffer {
  public:
   Buffer() = default;
-  Buffer(Buffer&& other) noexcept : data_(other.data_), size_(other.size_) { other.data_ = nullptr; }
+  Buffer(Buffer&& other) noexcept : data_(other.data_), size_(other.size_) {
+    other.data_ = nullptr;
+  }
   Buffer& operator=(Buffer&& other) noexcept {
     void* data = data_;
     const std::size_t size = size_;
@@ -66,10 +70,12 @@ class Buffer {
   std::size_t size() const { return size_; }
 
   Status upload(const void* from, std::size_t bytes) {
-    return check(VELOCE_GPU_API(Memcpy)(data_, from, bytes, VELOCE_GPU_API(MemcpyHostToDevice)), "copy to the device");
+    return check(VELOCE_GPU_API(Memcpy)(data_, from, bytes, VELOCE_GPU_API(MemcpyHostToDevice)),
+                 "copy to the device");
   }
   Status download(void* to, std::size_t bytes) const {
-    return check(VELOCE_GPU_API(Memcpy)(to, data_, bytes, VELOCE_GPU_API(MemcpyDeviceToHost)), "copy from the device");
+    return check(VELOCE_GPU_API(Memcpy)(to, data_, bytes, VELOCE_GPU_API(MemcpyDeviceToHost)),
+                 "copy from the device");
   }
 
  private:
@@ -78,9 +84,13 @@ class Buffer {
 };
 
 // The error of a kernel launch just made, without waiting for the kernel.
-inline Status launched(const char* kernel) { return check(VELOCE_GPU_API(GetLastError)(), kernel); }
+inline Status launched(const char* kernel) {
+  return check(VELOCE_GPU_API(GetLastError)(), kernel);
+}
 
 // Waits for all work on the current card.
-inline Status synchronize() { return check(VELOCE_GPU_API(DeviceSynchronize)(), "synchronize"); }
+inline Status synchronize() {
+  return check(VELOCE_GPU_API(DeviceSynchronize)(), "synchronize");
+}
 
 }  // namespace veloce::gpu
