@@ -53,8 +53,8 @@ inline std::uint64_t fingerprint(const gguf::File& file) {
 
 template <class Arch>
 auto DenseEngine<Arch>::size_up(const gguf::File& file, const model::DenseParams& p,
-                                const model::EngineOptions& o, int threads,
-                                std::size_t weight_bytes) -> Result<Sizes> {
+                                const DenseTensors& tensors, const model::EngineOptions& o,
+                                int threads, std::size_t weight_bytes) -> Result<Sizes> {
   const auto bad = [](const char* field, long value, const std::string& why) {
     return Status(Code::kInvalidArgument,
                   std::string(field) + " = " + std::to_string(value) + ": " + why);
@@ -74,11 +74,15 @@ auto DenseEngine<Arch>::size_up(const gguf::File& file, const model::DenseParams
   if ((s.cache.k_type == cpu::KvType::kQ8_0 || s.cache.v_type == cpu::KvType::kQ8_0) &&
       p.head_dim % 32 != 0)
     return bad("head_dim", p.head_dim, "a Q8_0 cache needs a multiple of 32");
-  s.batch = o.max_batch;
-  Workspace work;
+  s.work = {o.max_batch, threads, s.cache.context, tensors.embedding->row_bytes()};
+  const bool q8 = o.activations == model::Activations::kQ8;
+  each_matrix(tensors, [&](const cpu::PackedMatrix& m) {
+    int& widest = q8 && cpu::best_kernels().takes_q8(m.type) ? s.work.widest_q8 : s.work.widest_f32;
+    widest = std::max(widest, m.k);
+  });
   s.plan.weights = weight_bytes;
   s.plan.state = s.cache.bytes();
-  s.plan.workspace = work.lay_out(p, s.batch, threads, s.cache.context, nullptr) +
+  s.plan.workspace = Workspace().lay_out(p, s.work, nullptr) +
                      std::size_t(o.sequences) * std::size_t(p.vocabulary) * sizeof(float);
   const std::size_t limit = o.memory_limit > 0 ? o.memory_limit : available_memory();
   const auto mib = [](std::size_t b) { return std::to_string(b >> 20) + " MiB"; };
@@ -100,7 +104,7 @@ Result<model::MemoryPlan> DenseEngine<Arch>::plan(const gguf::File& file,
   model::Weights weights(file);
   DenseTensors tensors;
   if (Status s = plan_dense_tensors<Arch>(file, *p, weights, tensors); !s) return s;
-  auto sizes = size_up(file, *p, o, threads, weights.bytes());
+  auto sizes = size_up(file, *p, tensors, o, threads, weights.bytes());
   if (!sizes) return sizes.status();
   return sizes->plan;
 }
@@ -116,10 +120,10 @@ Result<std::unique_ptr<model::Engine>> DenseEngine<Arch>::load(gguf::File file,
   std::unique_ptr<DenseEngine> e(new DenseEngine(std::move(file), threads));
   e->p_ = *p;
   if (Status s = plan_dense_tensors<Arch>(e->file_, e->p_, e->weights_, e->tensors_); !s) return s;
-  auto sizes = size_up(e->file_, e->p_, o, threads, e->weights_.bytes());
+  auto sizes = size_up(e->file_, e->p_, e->tensors_, o, threads, e->weights_.bytes());
   if (!sizes) return sizes.status();
   e->plan_ = sizes->plan;
-  e->max_batch_ = sizes->batch;
+  e->max_batch_ = sizes->work.batch;
   e->q8_ = o.activations == model::Activations::kQ8;
   e->kernels_ = &cpu::best_kernels();
   sizes->cache.model = fingerprint(e->file_);  // before load() drops the file's pages that it reads
@@ -143,16 +147,14 @@ Result<std::unique_ptr<model::Engine>> DenseEngine<Arch>::load(gguf::File file,
       std::memset(state.data() + from, 0, to - from);
     }
   });
-  Workspace planner;
-  auto arena = model::Arena::create(
-      planner.lay_out(e->p_, sizes->batch, threads, sizes->cache.context, nullptr),
-      "the workspace");
+  auto arena =
+      model::Arena::create(Workspace().lay_out(e->p_, sizes->work, nullptr), "the workspace");
   if (!arena) return arena.status();
   e->work_memory_ = *std::move(arena);
-  e->work_.lay_out(e->p_, sizes->batch, threads, sizes->cache.context, e->work_memory_.data());
+  e->work_.lay_out(e->p_, sizes->work, e->work_memory_.data());
   e->spans_.reserve(std::size_t(o.sequences));
-  e->slots_.reserve(std::size_t(sizes->batch));
-  e->wanted_.reserve(std::size_t(sizes->batch));
+  e->slots_.reserve(std::size_t(e->max_batch_));
+  e->wanted_.reserve(std::size_t(e->max_batch_));
   model::ModelInfo& info = e->info_;
   const gguf::Metadata& m = e->file_.metadata();
   const auto text = [&](const char* key) {
@@ -231,6 +233,19 @@ Status DenseEngine<Arch>::check_batch(std::span<const model::Token> batch) {
   return {};
 }
 
+// Reads the batch's rows of the embedding. They are not looked up in the file's mapping: its pages
+// would stay resident beside the same matrix packed as the output, 16 pages around every token.
+template <class Arch>
+Status DenseEngine<Arch>::fetch_rows(std::span<const model::Token> batch) {
+  const gguf::TensorInfo& e = *tensors_.embedding;
+  const std::size_t row = e.row_bytes();
+  for (std::size_t c = 0; c < batch.size(); ++c)
+    if (Status s = file_.read(e, std::size_t(batch[c].id) * row, {work_.embedded + c * row, row});
+        !s)
+      return s;
+  return {};
+}
+
 template <class Arch>
 void DenseEngine<Arch>::find_spans(std::span<const model::Token> batch) {
   spans_.clear();
@@ -252,6 +267,10 @@ void DenseEngine<Arch>::find_spans(std::span<const model::Token> batch) {
 template <class Arch>
 Status DenseEngine<Arch>::step(std::span<const model::Token> batch) {
   if (Status s = check_batch(batch); !s) return s;
+  if (Status s = fetch_rows(batch); !s) {
+    slots_.clear();  // the last step's results have lost their place
+    return s;
+  }
   find_spans(batch);
   if (batch.empty()) return {};
   if (wanted_.size() > logits_rows_) {
@@ -306,7 +325,7 @@ void DenseEngine<Arch>::embed(cpu::Worker& w, std::span<const model::Token> batc
     for (int c = begin; c < end; ++c) {
       const model::Token& t = batch[std::size_t(c)];
       // The type was checked when the tensors were planned.
-      (void)cpu::dequantize_row(e.type, e.data + std::size_t(t.id) * row_bytes, p_.hidden,
+      (void)cpu::dequantize_row(e.type, work_.embedded + std::size_t(c) * row_bytes, p_.hidden,
                                 work_.x + std::size_t(c) * std::size_t(p_.hidden))
           .ok();
       rope_.fill(t.position, work_.rope + std::size_t(c) * std::size_t(p_.rope.rotated));

@@ -77,12 +77,12 @@ class DenseEngine final : public model::Engine {
   // Everything that decides sizes, worked out before memory is taken.
   struct Sizes {
     model::KvCache::Shape cache;
-    int batch = 0;
+    WorkspaceShape work;
     model::MemoryPlan plan;
   };
   static Result<Sizes> size_up(const gguf::File& file, const model::DenseParams& p,
-                               const model::EngineOptions& o, int threads,
-                               std::size_t weight_bytes);
+                               const DenseTensors& tensors, const model::EngineOptions& o,
+                               int threads, std::size_t weight_bytes);
 
   bool valid(int sequence) const { return sequence >= 0 && sequence < cache_.shape().sequences; }
   Status no_sequence(int sequence) const {
@@ -95,6 +95,7 @@ class DenseEngine final : public model::Engine {
   }
 
   Status check_batch(std::span<const model::Token> batch);
+  Status fetch_rows(std::span<const model::Token> batch);
   void find_spans(std::span<const model::Token> batch);
   void forward(cpu::Worker& w, std::span<const model::Token> batch);
   void embed(cpu::Worker& w, std::span<const model::Token> batch);

@@ -17,12 +17,20 @@ struct DenseLayer {
 };
 
 struct DenseTensors {
-  const gguf::TensorInfo* embedding = nullptr;  // looked up row by row in the file's mapping
+  const gguf::TensorInfo* embedding = nullptr;  // its rows are read from the file when needed
   cpu::PackedMatrix output;  // the embedding again where the file has no output matrix
   const float* output_norm = nullptr;
   const float* rope_factors = nullptr;
   std::vector<DenseLayer> layers;
 };
+
+// Calls f(matrix) for every matrix that a step multiplies with.
+template <class F>
+void each_matrix(const DenseTensors& t, F f) {
+  f(t.output);
+  for (const DenseLayer& l : t.layers)
+    for (const cpu::PackedMatrix* m : {&l.q, &l.k, &l.v, &l.o, &l.gate, &l.up, &l.down}) f(*m);
+}
 
 // Finds and checks every tensor; fills p.vocabulary from the embedding. The targets stay valid as
 // long as `t` stays where it is.
@@ -63,7 +71,7 @@ Status plan_dense_tensors(const gguf::File& file, model::DenseParams& p, model::
     return Status(Code::kCorrupt,
                   file.path() + ": tensor \"output.weight\" has shape " + output->shape() +
                       ", but tensor \"token_embd.weight\" has shape " + t.embedding->shape());
-  if (!tied) w.plan_check(*t.embedding);  // looked up in the mapping
+  if (!tied) w.plan_check(*t.embedding);  // stays in the file
   matrix(tied ? "token_embd.weight" : "output.weight", p.vocabulary, p.hidden, &t.output);
   t.layers.resize(std::size_t(p.layers));
   for (int i = 0; i < p.layers; ++i) {

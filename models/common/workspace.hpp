@@ -1,5 +1,7 @@
 // All of a step's intermediate memory on the CPU, planned once: shared rows, tiles of activations,
-// and what each worker has for itself. Steady-state steps allocate nothing.
+// and what each worker has for itself. Steady-state steps allocate nothing. What is never in use at
+// the same time shares its place: the embedding's rows, attention's rows, the feed-forward's and
+// the final norm's.
 #pragma once
 
 #include <cstddef>
@@ -22,37 +24,54 @@ struct Inputs {
   bool has_q8 = false, has_f32 = false;
 };
 
+// What a workspace's size depends on besides the model's dimensions.
+struct WorkspaceShape {
+  int batch = 0, threads = 0, context = 0;
+  std::size_t embedding_row = 0;      // bytes of a stored row of the embedding
+  int widest_q8 = 0, widest_f32 = 0;  // the longest row of weights that takes inputs of this kind
+};
+
 class Workspace {
  public:
+  std::byte* embedded = nullptr;  // rows of the embedding as they are stored
   float *x = nullptr, *q = nullptr, *k = nullptr, *v = nullptr, *attended = nullptr, *h = nullptr;
   float *rope = nullptr, *logits = nullptr, *hidden = nullptr, *partials = nullptr;
   std::size_t partials_size = 0;
 
-  // Plans (arena null) or places everything. Returns the bytes.
-  std::size_t lay_out(const model::DenseParams& p, int batch, int threads, int context,
-                      std::byte* base) {
+  // Plans (base null) or places everything. Returns the bytes.
+  std::size_t lay_out(const model::DenseParams& p, const WorkspaceShape& shape, std::byte* base) {
     next_ = 0;
     base_ = base;
-    const std::size_t n = std::size_t(batch), pad = 16;
+    const std::size_t n = std::size_t(shape.batch), pad = 16;
     x = floats(n * std::size_t(p.hidden) + pad);
+    rope = floats(n * std::size_t(p.rope.rotated));
+    const std::size_t shared = next_;
     q = floats(n * std::size_t(p.q_dim()) + pad);
     k = floats(n * std::size_t(p.kv_dim()) + pad);
     v = floats(n * std::size_t(p.kv_dim()) + pad);
     attended = floats(n * std::size_t(p.q_dim()) + pad);
-    h = floats(n * std::size_t(p.ffn) + pad);
-    rope = floats(n * std::size_t(p.rope.rotated));
-    hidden = floats(n * std::size_t(p.hidden) + pad);
-    partials_size =
-        cpu::attention_partials(std::min(2 * threads, 2 * p.kv_heads * 4), p.head_dim, context);
+    std::size_t end = next_;
+    const auto instead = [&](auto place) {
+      next_ = shared;
+      auto* at = place();
+      end = std::max(end, next_);
+      return at;
+    };
+    embedded = instead([&] { return bytes(n * shape.embedding_row); });
+    h = instead([&] { return floats(n * std::size_t(p.ffn) + pad); });
+    hidden = instead([&] { return floats(n * std::size_t(p.hidden) + pad); });
+    next_ = end;
+    partials_size = cpu::attention_partials(std::min(2 * shape.threads, 2 * p.kv_heads * 4),
+                                            p.head_dim, shape.context);
     partials = floats(partials_size);
-    widest_ = std::max({p.hidden, p.q_dim(), p.ffn});
-    shared_ = place_inputs(batch);
-    workers_.resize(std::size_t(threads));
+    const int widest = std::max({p.hidden, p.q_dim(), p.ffn});
+    shared_ = place_inputs(shape, shape.batch);
+    workers_.resize(std::size_t(shape.threads));
     for (Worker& w : workers_) {
-      w.own = place_inputs(kPrivateColumns);
-      w.scratch = bytes(std::max(cpu::matmul_scratch_bytes(std::size_t(widest_), n),
+      w.own = place_inputs(shape, kPrivateColumns);
+      w.scratch = bytes(std::max(cpu::matmul_scratch_bytes(std::size_t(widest), n),
                                  cpu::attention_scratch_bytes(p.head_dim)));
-      w.row = floats(std::size_t(widest_) + pad);
+      w.row = floats(std::size_t(widest) + pad);
     }
     return next_;
   }
@@ -87,17 +106,16 @@ class Workspace {
     return p;
   }
   float* floats(std::size_t n) { return reinterpret_cast<float*>(bytes(n * sizeof(float))); }
-  Memory place_inputs(int n) {
-    const std::size_t wide = (std::size_t(widest_) + 31) / 32 * 32;
+  Memory place_inputs(const WorkspaceShape& shape, int n) {
+    const auto wide = [](int row) { return (std::size_t(row) + 31) / 32 * 32; };
     Memory m;
-    m.q8 = bytes(cpu::ActivationsQ8::bytes(wide, std::size_t(n)));
-    m.f32 = floats(wide * std::size_t(n));
+    m.q8 = bytes(cpu::ActivationsQ8::bytes(wide(shape.widest_q8), std::size_t(n)));
+    m.f32 = floats(wide(shape.widest_f32) * std::size_t(n));
     return m;
   }
 
   std::size_t next_ = 0;
   std::byte* base_ = nullptr;
-  int widest_ = 0;
   Memory shared_;
   std::vector<Worker> workers_;
 };

@@ -145,11 +145,19 @@ TEST_CASE("views stay valid when the file moves, and dropped pages can be read a
   file.drop(*after);
   CHECK(std::memcmp(after->data, model.tensor("blk.0.ffn_up.weight").values.data(), after->bytes) ==
         0);
+  std::vector<std::byte> part(after->bytes / 2);
+  file.drop();
+  REQUIRE(file.read(*after, 3, part).ok());
+  CHECK(std::memcmp(after->data + 3, part.data(), part.size()) == 0);
   CHECK(file.unchanged().ok());
   std::ofstream(dir.file("m.gguf"), std::ios::app) << "more";
   const Status changed = file.unchanged();
   CHECK_FALSE(changed.ok());
   CHECK(changed.message().find("m.gguf") != std::string::npos);
+  std::filesystem::resize_file(dir.file("m.gguf"), 4096);
+  const Status shortened = file.read(*after, 3, part);
+  CHECK(shortened.code() == Code::kIo);
+  CHECK(shortened.message().find("m.gguf") != std::string::npos);
 }
 
 TEST_CASE("real vocabularies") {

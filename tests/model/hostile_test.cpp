@@ -258,6 +258,22 @@ TEST_CASE("wrong batches are refused by token and value, and change nothing") {
   CHECK(std::memcmp(e.logits(0).data(), logits.data(), logits.size() * 4) == 0);
 }
 
+TEST_CASE("a file that is cut short after loading is an error of the step, not a signal") {
+  const Folder folder;
+  const std::string path = folder.file("model.gguf");
+  REQUIRE(TinyModel().write(path).ok());
+  auto loaded = models::load_engine(small_options(path));
+  REQUIRE_MESSAGE(loaded.ok(), loaded.status().message());
+  model::Engine& e = **loaded;
+  REQUIRE(e.step(std::vector<model::Token>{{5, 0, 0, true}}).ok());
+  fs::resize_file(path, 100);
+  const Status s = e.step(std::vector<model::Token>{{6, 0, 1, true}});
+  CHECK(s.code() == Code::kIo);
+  CHECK_MESSAGE(s.message().find("model.gguf") != std::string::npos, s.message());
+  CHECK(e.length(0) == 1);
+  CHECK(e.logits(0).empty());
+}
+
 namespace {
 
 std::vector<Bytes> seed_models() {

@@ -76,6 +76,20 @@ class File {
   void drop(const TensorInfo& tensor) const {
     if (!mappings_.empty()) mappings_[std::size_t(tensor.part)].drop(tensor.data, tensor.bytes);
   }
+  // Gives back all resident pages, of metadata too.
+  void drop() const {
+    for (const Mapping& mapping : mappings_)
+      mapping.drop(mapping.bytes().data(), mapping.bytes().size());
+  }
+  // Copies out.size() bytes of a tensor, from byte `offset` of its data on, without touching the
+  // mapping: what is read now and then during use costs no resident memory. The range must lie in
+  // the tensor. kIo: the file can no longer be read there.
+  Status read(const TensorInfo& tensor, std::uint64_t offset, std::span<std::byte> out) const {
+    if (!mappings_.empty())
+      return mappings_[std::size_t(tensor.part)].read(tensor.data + offset, out);
+    std::copy_n(tensor.data + offset, out.size(), out.data());
+    return {};
+  }
   // Starts reading a tensor's pages ahead.
   void prefetch(const TensorInfo& tensor) const {
     if (!mappings_.empty()) mappings_[std::size_t(tensor.part)].prefetch(tensor.data, tensor.bytes);

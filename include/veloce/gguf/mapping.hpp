@@ -43,6 +43,10 @@ class Mapping {
   // An error when the file's size or modification time is no longer what it was when it was mapped.
   Status unchanged() const;
 
+  // Copies a range of the mapping's bytes from the file itself: no page of the mapping becomes
+  // resident, and a file that was shortened gives an error (kIo) instead of SIGBUS.
+  Status read(const std::byte* begin, std::span<std::byte> out) const;
+
   // Drops the resident pages that lie wholly inside the range; they are read again when touched.
   void drop(const std::byte* begin, std::uint64_t bytes) const {
     advise(begin, bytes, MADV_DONTNEED, false);
@@ -130,6 +134,21 @@ inline Status Mapping::unchanged() const {
   return {Code::kIo, path_ + ": the file was changed while it was in use (it had " +
                          std::to_string(identity_.size) + " bytes, now " +
                          std::to_string(now.size) + ")"};
+}
+
+inline Status Mapping::read(const std::byte* begin, std::span<std::byte> out) const {
+  std::uint64_t offset = std::uint64_t(begin - bytes_begin());
+  while (!out.empty()) {
+    const ssize_t got = ::pread(fd_, out.data(), out.size(), off_t(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return detail::os_error(path_, "read");
+    if (got == 0)
+      return {Code::kIo, path_ + ": ends before byte " + std::to_string(offset) +
+                             ": it was shortened while it was in use"};
+    offset += std::uint64_t(got);
+    out = out.subspan(std::size_t(got));
+  }
+  return {};
 }
 
 inline void Mapping::advise(const std::byte* begin, std::uint64_t bytes, int advice,

@@ -62,7 +62,7 @@ class Weights {
     return {};
   }
 
-  // Plans nothing but the check of a tensor that is read in the file's mapping itself.
+  // Plans nothing but the check of a tensor that stays in the file.
   void plan_check(const gguf::TensorInfo& t) { items_.push_back({&t, nullptr, nullptr, bytes_}); }
 
   std::size_t bytes() const { return bytes_; }
