@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "api/routes.hpp"
@@ -18,6 +19,7 @@
 #include "scheduler/scheduler.hpp"
 #include "service.hpp"
 #include "ui/assets.hpp"
+#include "veloce/gguf/file.hpp"
 
 namespace veloce::serve {
 namespace {
@@ -26,6 +28,14 @@ std::string mebibytes(std::size_t bytes) {
   char text[32];
   std::snprintf(text, sizeof text, "%.1f MiB", static_cast<double>(bytes) / 1048576.0);
   return text;
+}
+
+// What this process holds in memory now; 0 if unknown.
+std::size_t resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  std::size_t size = 0, resident = 0;
+  statm >> size >> resident;
+  return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
 // An automatic number of slots is the largest power of two up to kAutomaticSlots whose state takes
@@ -146,6 +156,7 @@ class App {
     Result<std::unique_ptr<Service>> service = Service::create(options_, *std::move(engine));
     if (!service) return give_up(service.status());
     owned_ = *std::move(service);
+    owned_->engine().file().drop();  // the vocabulary and the template have been read
     const model::ModelInfo& info = owned_->info();
     const int slots = owned_->scheduler().slot_count();
     const int asked = engine_options(options_, slots, options_.parallel < 0).context;
@@ -180,10 +191,14 @@ class App {
       plan = source_.plan(wanted);
     }
     if (!plan) return plan.status();
+    // The file's index, resident now, goes when the vocabulary, about as large, has been made of
+    // it.
+    const std::size_t program = resident_bytes();
     log::info("memory needed", {{"weights", mebibytes(plan->weights)},
                                 {"state", mebibytes(plan->state)},
                                 {"workspace", mebibytes(plan->workspace)},
-                                {"total", mebibytes(plan->total())},
+                                {"program", mebibytes(program)},
+                                {"total", mebibytes(plan->total() + program)},
                                 {"slots", slots}});
     wanted.progress = [this](float fraction) {
       log::progress("loading", fraction);
