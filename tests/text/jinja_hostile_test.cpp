@@ -176,6 +176,11 @@ TEST_CASE("errors say which line") {
   CHECK(render("a\n{% if x %}\n{{ nope.x }}\n{% endif %}", {{"x", 1}}).error.line == 3);
   CHECK(render("{% macro m() %}\n\n{{ 1 / 0 }}{% endmacro %}\n\n{{ m() }}").error.line == 3);
   CHECK(render("\n\n{{ raise_exception('no') }}").error.line == 3);
+  for (const char* message : {"''", "undefined_name", "'' ~ none_such"}) {
+    const auto raised = render(std::string("{{ raise_exception(") + message + ") }}");
+    CHECK(raised.error.kind == ErrorKind::kRaise);
+    CHECK_FALSE(raised.error.message.empty());
+  }
   CHECK(render("{% for x in l %}\n{% endfor").error.line == 2);
 }
 

@@ -107,7 +107,10 @@ inline Value raise_exception(Runtime& rt, Args& args) {
   const auto a = bind(rt, "raise_exception", args, 1, {"message"});
   if (rt.failed()) return {};
   const std::string message = str(rt, a[0]);
-  rt.fail(ErrorKind::kRaise, "TemplateError", message);
+  // An error whose text is empty would tell nobody anything; the message is often an undefined
+  // name.
+  rt.fail(ErrorKind::kRaise, "TemplateError",
+          message.empty() ? "raised without a message" : message);
   return {};
 }
 inline Value strftime_now(Runtime& rt, Args& args) {
