@@ -398,6 +398,29 @@ TEST_CASE("a long sequence split over many threads") {
   }
 }
 
+// Keys and values beyond what the cache's type holds stay finite, and queries that do not see them
+// do not feel them.
+TEST_CASE("numbers too large for the cache") {
+  Random random(8);
+  for (const cpu::KvType type : {cpu::KvType::kF16, cpu::KvType::kQ8_0}) {
+    Shape s{.heads = 2, .kv_heads = 1, .dim = 32, .length = 60, .k_type = type, .v_type = type};
+    Sequence plain(random, s);
+    Sequence huge = plain;
+    const std::size_t last = std::size_t(s.length - 1) * 32;
+    for (std::size_t d = 0; d < 32; ++d) {
+      huge.k[last + d] *= 1e30f;
+      huge.v[last + d] *= -1e30f;
+    }
+    for (const cpu::Kernels* kernels : levels()) {
+      const Floats got = feed(*kernels, {&huge}, {{s.length}}, 2)[0];
+      for (const float x : got) REQUIRE(std::isfinite(x));
+      const std::size_t seen_by_none = last * 2;  // outputs of the queries before the last
+      const Floats want = feed(*kernels, {&plain}, {{s.length}}, 2)[0];
+      CHECK(std::equal(got.begin(), got.begin() + std::ptrdiff_t(seen_by_none), want.begin()));
+    }
+  }
+}
+
 // Scores so far apart that all but one weight vanish, and equal scores.
 TEST_CASE("extreme scores") {
   Random random(7);

@@ -8,6 +8,14 @@
 
 namespace veloce::cpu::VELOCE_ISA_NS {
 
+// A number that binary16 cannot hold is kept as the largest one that it can. Infinity in the cache
+// would reach queries that do not see its position: a weight of zero times infinity is NaN.
+inline std::uint16_t stored_half(float x) {
+  constexpr std::uint16_t kInfinity = 0x7C00, kSign = 0x8000;
+  const std::uint16_t h = float_to_half(x);
+  return std::uint16_t(h - ((h & ~kSign) == kInfinity));
+}
+
 // Q8_0 of 32 floats: d = amax / 127 rounded to binary16 for storage, codes with the unrounded 1 /
 // d, halves away from zero, as the format's own quantizer does it.
 inline std::uint16_t quantize_q8_0(const float* x, std::int8_t* q) {
@@ -21,7 +29,7 @@ inline std::uint16_t quantize_q8_0(const float* x, std::int8_t* q) {
     const float r = __builtin_roundf(x[i] * inverse);
     q[i] = std::int8_t(r >= -127.0f ? (r <= 127.0f ? r : 127.0f) : -127.0f);  // NaN included
   }
-  return float_to_half(d);
+  return stored_half(d);
 }
 
 inline void store_key(const KvView& kv, int head, int position, const float* x, int dim) {
@@ -35,7 +43,7 @@ inline void store_key(const KvView& kv, int head, int position, const float* x, 
       break;
     case KvType::kF16:
       for (int d = 0; d < dim; ++d)
-        reinterpret_cast<std::uint16_t*>(tile)[std::size_t(d) * 16 + lane] = float_to_half(x[d]);
+        reinterpret_cast<std::uint16_t*>(tile)[std::size_t(d) * 16 + lane] = stored_half(x[d]);
       break;
     case KvType::kBF16:
       for (int d = 0; d < dim; ++d)
@@ -62,7 +70,7 @@ inline void store_value(const KvView& kv, int head, int position, const float* x
       std::memcpy(row, x, std::size_t(dim) * 4);
       break;
     case KvType::kF16:
-      for (int d = 0; d < dim; ++d) reinterpret_cast<std::uint16_t*>(row)[d] = float_to_half(x[d]);
+      for (int d = 0; d < dim; ++d) reinterpret_cast<std::uint16_t*>(row)[d] = stored_half(x[d]);
       break;
     case KvType::kBF16:
       for (int d = 0; d < dim; ++d) reinterpret_cast<std::uint16_t*>(row)[d] = float_to_bf16(x[d]);
