@@ -196,7 +196,7 @@ TEST_CASE("masks, single checks and the slow recogniser agree along random walks
         std::u32string letters;
         std::size_t at = 0;
         std::uint32_t cp = 0;
-        while (decode_utf8(after, at, cp)) letters += static_cast<char32_t>(cp);
+        while (read_utf8(after, at, cp)) letters += static_cast<char32_t>(cp);
         if (at != after.size() || vocabulary->end_of_generation(t) ||
             vocabulary->bytes(t).empty() || vocabulary->bytes(t)[0] == 0)
           continue;

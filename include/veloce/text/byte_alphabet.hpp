@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "veloce/text/unicode.hpp"
+#include "veloce/text/utf8.hpp"
 
 namespace veloce::text {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "veloce/text/tokenizer.hpp"
-#include "veloce/text/unicode.hpp"
+#include "veloce/text/utf8.hpp"
 
 namespace veloce::text {
 

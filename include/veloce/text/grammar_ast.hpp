@@ -14,7 +14,6 @@
 namespace veloce::text {
 
 inline constexpr std::uint32_t kNoLimit = 0xFFFFFFFFu;
-inline constexpr std::uint32_t kMaxCodePoint = 0x10FFFF;
 
 // What a grammar may cost, whoever wrote it. Every limit is an error that names it, never a silent
 // cut.

@@ -210,7 +210,7 @@ class GbnfParser {
     Expr literal;
     while (ok() && peek() != '"') {
       if (at_end()) return fail("the literal has no closing '\"'", start), 0;
-      append_utf8(read_char(), literal.bytes);
+      append_utf8(literal.bytes, read_char());
     }
     ++at_;
     return ast_.add(std::move(literal));
@@ -244,7 +244,7 @@ class GbnfParser {
   std::uint32_t read_char() {
     if (peek() == '\\') return read_escape();
     std::uint32_t cp = 0;
-    if (!decode_utf8(text_, at_, cp)) fail("not valid UTF-8");
+    if (!read_utf8(text_, at_, cp)) fail("not valid UTF-8");
     return cp;
   }
 
@@ -290,7 +290,7 @@ class GbnfParser {
         return fail("expected " + std::to_string(digits) + " hexadecimal digits", start), 0;
       value = value * 16 + static_cast<std::uint32_t>(digit);
     }
-    if (value > kMaxCodePoint || (value >= 0xD800 && value <= 0xDFFF)) {
+    if (value > kLastCodePoint || (value >= 0xD800 && value <= 0xDFFF)) {
       return fail("the escape is not a Unicode character", start), 0;
     }
     return value;

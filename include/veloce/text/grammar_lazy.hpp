@@ -23,6 +23,7 @@
 #include "veloce/text/grammar.hpp"
 #include "veloce/text/json_schema_pattern.hpp"
 #include "veloce/text/json_schema_text.hpp"
+#include "veloce/text/utf8.hpp"
 
 namespace veloce::text {
 
@@ -39,7 +40,7 @@ class TriggerMatcher {
     if (text.empty()) return Status(Code::kInvalidArgument, "grammar trigger: an empty word");
     std::size_t at = 0;
     std::uint32_t cp = 0;
-    while (decode_utf8(text, at, cp)) {
+    while (read_utf8(text, at, cp)) {
     }
     if (at != text.size()) {
       return Status(Code::kInvalidArgument, "grammar trigger: a word that isn't UTF-8");

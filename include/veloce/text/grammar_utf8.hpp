@@ -1,7 +1,6 @@
-// UTF-8 for grammars: encoding a code point, strict decoding, normal form of a set of code points,
-// and the split of a range of code points into ranges of byte sequences (so that an automaton over
-// bytes accepts exactly the well-formed encodings: no overlong forms, no surrogates, nothing above
-// U+10FFFF).
+// UTF-8 for grammars: normal form of a set of code points, and the split of a range of code points
+// into ranges of byte sequences (so that an automaton over bytes accepts exactly the well-formed
+// encodings: no overlong forms, no surrogates, nothing above U+10FFFF).
 #pragma once
 
 #include <algorithm>
@@ -12,55 +11,9 @@
 #include <vector>
 
 #include "veloce/text/grammar_ast.hpp"
+#include "veloce/text/utf8.hpp"
 
 namespace veloce::text {
-
-inline void append_utf8(std::uint32_t cp, std::string& out) {
-  auto put = [&](std::uint32_t byte) { out.push_back(static_cast<char>(byte)); };
-  if (cp < 0x80) {
-    put(cp);
-  } else if (cp < 0x800) {
-    put(0xC0 | (cp >> 6));
-    put(0x80 | (cp & 0x3F));
-  } else if (cp < 0x10000) {
-    put(0xE0 | (cp >> 12));
-    put(0x80 | ((cp >> 6) & 0x3F));
-    put(0x80 | (cp & 0x3F));
-  } else {
-    put(0xF0 | (cp >> 18));
-    put(0x80 | ((cp >> 12) & 0x3F));
-    put(0x80 | ((cp >> 6) & 0x3F));
-    put(0x80 | (cp & 0x3F));
-  }
-}
-
-// Reads one well-formed code point at `at` and moves `at` behind it; false (and `at` unmoved) where
-// there is none.
-inline bool decode_utf8(std::string_view text, std::size_t& at, std::uint32_t& cp) {
-  if (at >= text.size()) return false;
-  auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
-  const std::uint8_t lead = byte(at);
-  if (lead < 0x80) {
-    cp = lead;
-    ++at;
-    return true;
-  }
-  const int length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || at + static_cast<std::size_t>(length) > text.size())
-    return false;
-  std::uint32_t value = lead & (0xFFu >> (length + 1));
-  for (int i = 1; i < length; ++i) {
-    const std::uint8_t next = byte(at + static_cast<std::size_t>(i));
-    if ((next & 0xC0) != 0x80) return false;
-    value = (value << 6) | (next & 0x3Fu);
-  }
-  constexpr std::uint32_t kLeast[5] = {0, 0, 0x80, 0x800, 0x10000};
-  if (value < kLeast[length] || value > kMaxCodePoint || (value >= 0xD800 && value <= 0xDFFF))
-    return false;
-  cp = value;
-  at += static_cast<std::size_t>(length);
-  return true;
-}
 
 // Sorts and joins ranges, cuts surrogates out, and complements the set if asked.
 inline std::vector<CodeRange> normal_ranges(std::vector<CodeRange> ranges, bool complement) {
@@ -80,7 +33,7 @@ inline std::vector<CodeRange> normal_ranges(std::vector<CodeRange> ranges, bool 
       if (r.lo > next) rest.push_back({next, r.lo - 1});
       next = r.hi + 1;
     }
-    if (next <= kMaxCodePoint) rest.push_back({next, kMaxCodePoint});
+    if (next <= kLastCodePoint) rest.push_back({next, kLastCodePoint});
     joined = std::move(rest);
   }
   std::vector<CodeRange> out;
@@ -120,8 +73,8 @@ inline void split_same_length(std::uint32_t lo, std::uint32_t hi, int length,
     }
   }
   std::string first, last;
-  append_utf8(lo, first);
-  append_utf8(hi, last);
+  append_utf8(first, lo);
+  append_utf8(last, hi);
   ByteSequence sequence;
   sequence.length = length;
   for (std::size_t i = 0; i < first.size(); ++i) {
@@ -134,7 +87,7 @@ inline void split_same_length(std::uint32_t lo, std::uint32_t hi, int length,
 
 // The byte sequences that encode `range` (which must hold no surrogate).
 inline void utf8_sequences(CodeRange range, std::vector<ByteSequence>& out) {
-  constexpr std::uint32_t kLast[4] = {0x7F, 0x7FF, 0xFFFF, kMaxCodePoint};
+  constexpr std::uint32_t kLast[4] = {0x7F, 0x7FF, 0xFFFF, kLastCodePoint};
   std::uint32_t lo = range.lo;
   for (int length = 1; length <= 4 && lo <= range.hi; ++length) {
     const std::uint32_t last = kLast[length - 1];

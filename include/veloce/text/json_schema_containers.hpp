@@ -113,7 +113,7 @@ inline std::string SchemaCompiler::other_keys(const std::vector<std::string>& na
     for (std::size_t at = 0; at < name.size();) {
       const std::string before = name.substr(0, at);
       std::uint32_t cp = 0;
-      if (!decode_utf8(name, at, cp)) break;
+      if (!read_utf8(name, at, cp)) break;
       prefixes[before].first.push_back({cp, cp});
       if (prefixes.emplace(name.substr(0, at), std::pair<std::vector<CodeRange>, bool>{}).second)
         bytes += at;

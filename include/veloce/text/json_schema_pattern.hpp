@@ -130,7 +130,7 @@ class PatternTranslator {
       return one_of(set);
     }
     std::uint32_t cp = 0;
-    if (!decode_utf8(text_, at_, cp)) return fail("not valid UTF-8"), PatternText{};
+    if (!read_utf8(text_, at_, cp)) return fail("not valid UTF-8"), PatternText{};
     return one_of({{cp, cp}});
   }
 
@@ -231,7 +231,7 @@ class PatternTranslator {
       return set;
     }
     std::uint32_t cp = 0;
-    if (!decode_utf8(text_, at_, cp)) fail("not valid UTF-8");
+    if (!read_utf8(text_, at_, cp)) fail("not valid UTF-8");
     return {{cp, cp}};
   }
 

@@ -10,6 +10,7 @@
 
 #include "veloce/text/grammar_ast.hpp"
 #include "veloce/text/grammar_utf8.hpp"
+#include "veloce/text/utf8.hpp"
 
 namespace veloce::text::schema {
 
@@ -96,7 +97,7 @@ inline std::string json_escaped(std::uint32_t cp) {
   if (cp < 0x20 || cp == 0x7F) {
     out = "\\u" + hex_digits(cp, 4);
   } else {
-    append_utf8(cp, out);
+    append_utf8(out, cp);
   }
   return out;
 }
@@ -106,7 +107,7 @@ inline bool json_quoted(std::string_view text, std::string& out) {
   out += '"';
   for (std::size_t at = 0; at < text.size();) {
     std::uint32_t cp = 0;
-    if (!decode_utf8(text, at, cp)) return false;
+    if (!read_utf8(text, at, cp)) return false;
     out += json_escaped(cp);
   }
   out += '"';
