@@ -213,6 +213,15 @@ struct Unpack<Q2_K> {
   }
 };
 
+// Bits 2 * pair and 2 * pair + 1 of each number below 256.
+VELOCE_INLINE I32 two_bits(I32 x, int pair) {
+  const I32 shifted = pair == 0   ? x
+                      : pair == 1 ? shr_i32<2>(x)
+                      : pair == 2 ? shr_i32<4>(x)
+                                  : shr_i32<6>(x);
+  return and_i32(shifted, set1_i32(3));
+}
+
 template <>
 struct Unpack<Q3_K> {
   static constexpr int kBias = 4;
@@ -224,21 +233,7 @@ struct Unpack<Q3_K> {
       const I32 low_byte = load_u8_i32(p + 32 + 16 * (s % 8)),
                 high_byte = load_u8_i32(p + 160 + 16 * (s % 4));
       const I32 low = s < 8 ? and_i32(low_byte, set1_i32(15)) : shr_i32<4>(low_byte);
-      I32 high = high_byte;
-      switch (s / 4) {
-        case 1:
-          high = shr_i32<2>(high);
-          break;
-        case 2:
-          high = shr_i32<4>(high);
-          break;
-        case 3:
-          high = shr_i32<6>(high);
-          break;
-        default:
-          break;
-      }
-      const I32 scale = or_i32(low, shl_i32<4>(and_i32(high, set1_i32(3))));
+      const I32 scale = or_i32(low, shl_i32<4>(two_bits(high_byte, s / 4)));
       u.scale[h] = mul(d, to_float(sub_i32(scale, set1_i32(32))));
     }
     unpack_crumbs(p + 224 + 192 * sub, u.q);
@@ -254,21 +249,7 @@ struct Unpack<IQ4_XS> {
     const I32 low_byte = load_u8_i32(p + 64 + 16 * (sub / 2)),
               high_byte = load_u8_i32(p + 32 + 16 * (sub / 4));
     const I32 low = sub % 2 == 0 ? and_i32(low_byte, set1_i32(15)) : shr_i32<4>(low_byte);
-    I32 high = high_byte;
-    switch (sub % 4) {
-      case 1:
-        high = shr_i32<2>(high);
-        break;
-      case 2:
-        high = shr_i32<4>(high);
-        break;
-      case 3:
-        high = shr_i32<6>(high);
-        break;
-      default:
-        break;
-    }
-    const I32 scale = or_i32(low, shl_i32<4>(and_i32(high, set1_i32(3))));
+    const I32 scale = or_i32(low, shl_i32<4>(two_bits(high_byte, sub % 4)));
     u.scale[0] = mul(load_half16(p), to_float(sub_i32(scale, set1_i32(32))));
     unpack_nibbles(p + 128 + 256 * sub, u.q);
     for (int j = 0; j < 8; ++j) u.q[j] = lut16(kIq4Biased, u.q[j]);
