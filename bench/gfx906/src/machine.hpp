@@ -270,6 +270,12 @@ struct InstEvent {
   const WaveView* state = nullptr;
 };
 
+// What a dispatch ran; groups and waves that were skipped count, though not with instructions.
+struct RunStats {
+  uint64_t wave_instructions = 0;
+  uint64_t groups = 0, waves = 0;
+};
+
 enum class GroupMode {
   kFast,
   kObserve,
@@ -283,7 +289,7 @@ class Observer {
  public:
   virtual ~Observer() = default;
   virtual void on_dispatch_begin(const Dispatch&) {}
-  virtual void on_dispatch_end(const Dispatch&, const Status&) {}
+  virtual void on_dispatch_end(const Dispatch&, const Status&, const RunStats&) {}
   virtual GroupMode group_mode(const Dispatch&, const GroupId&) { return GroupMode::kObserve; }
   virtual void on_group_begin(const Dispatch&, const GroupId&, uint32_t /*waves*/,
                               std::span<uint8_t> /*lds*/) {}
@@ -296,11 +302,6 @@ class Observer {
   virtual void on_barrier(const InstEvent&) {}  // the wave arrives at s_barrier
   virtual void on_barrier_release(const Dispatch&, const GroupId&) {}  // all waves have arrived
   virtual void on_wave_end(const InstEvent&) {}
-};
-
-struct RunStats {
-  uint64_t wave_instructions = 0;
-  uint64_t groups = 0, waves = 0;
 };
 
 struct ExecutorOptions {

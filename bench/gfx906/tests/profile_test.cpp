@@ -163,6 +163,29 @@ TEST_CASE("a whole sample equals the launch, and a part of it stands for the res
   CHECK(part.seconds(false) == doctest::Approx(exact).epsilon(0.05));
 }
 
+TEST_CASE("groups without work do not count as those of the sample that have some") {
+  const auto object = gfx906_test::load_kernels("cost.co");
+  REQUIRE(object);
+  const int n = 256;
+  const uint32_t groups = 4096, busy = 128;
+  std::vector<uint8_t> a(size_t{busy} * n * 4096), out(size_t{groups} * 4096);
+  const auto args = gfx906_test::Args().add(a.data()).add(out.data()).add(int{busy}).add(n);
+  Dispatch d;
+  d.kernel = object->find_kernel("few_busy");
+  REQUIRE(d.kernel);
+  d.block = {256, 1, 1};
+  d.grid = {groups * 256, 1, 1};
+  d.kernarg = args.bytes;
+  Profiler profiler;
+  REQUIRE(gfx906::Executor::shared().run(d, &profiler));
+  // A quarter of the sample is busy, a thirty-second of the launch.
+  const KernelRecord r = profiler.records()[0];
+  CHECK(r.sample.counters.groups == 64);
+  // What the idle ones run until they end counts as work too.
+  CHECK(r.sample.work == doctest::Approx(0.13).epsilon(0.1));
+  CHECK(r.estimate.hbm_read_bytes == doctest::Approx(static_cast<double>(a.size())).epsilon(0.15));
+}
+
 TEST_CASE("report: JSON names the limit, the assumptions and every class") {
   const auto object = gfx906_test::load_kernels("kernels.co");
   REQUIRE(object);

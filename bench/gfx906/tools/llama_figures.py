@@ -8,6 +8,7 @@ a model of that shape is made (make_model_shape.py), a few tokens are generated 
 and the profile or the trace is read. The builds that were measured are not this one, so a ratio also holds what
 changed between them."""
 import argparse
+import dataclasses
 import json
 import os
 import subprocess
@@ -26,6 +27,29 @@ PRODUCTS = [
 SHAPES = {5120: (5120, 8704, 8, 1), 4096: (4096, 1024, 32, 16), 8704: (5120, 8704, 8, 1)}
 
 
+@dataclasses.dataclass
+class WholeModel:
+    what: str
+    published: float  # tokens/s
+    layers: int
+    shape: list  # arguments of make_model_shape.py
+    made: tuple  # layers of the two models that the whole one is extrapolated from
+    prompt: int = 0  # tokens of a prompt that is processed at once; 0: one token after the other
+    sample_only: bool = True  # not where results decide what is done, as a router's do
+    fusion: bool = True
+
+
+WHOLE_MODELS = [
+    WholeModel("Qwen3.5 27B Q4_K_S token", 22.08, 64, ["qwen3.5-27b", "--type", "Q4_K"], (4, 8)),
+    # Believed, not verified: the build that was measured, of September 2025, fused few operations.
+    WholeModel("Qwen3-30B-A3B Q4_0 token", 79.9, 48, ["qwen3-30b-a3b", "--type", "Q4_0"], (1, 3), sample_only=False,
+               fusion=False),
+    WholeModel("Qwen3-30B-A3B Q4_0 prompt of 512", 1195, 48, ["qwen3-30b-a3b", "--type", "Q4_0"], (1, 3), prompt=512,
+               sample_only=False, fusion=False),
+    WholeModel("Qwen3.5 27B Q4_K_S prompt of 4096", 245, 64, ["qwen3.5-27b", "--type", "Q4_K"], (4, 8), prompt=4096),
+]
+
+
 class Bench:
     def __init__(self, options):
         self.o = options
@@ -41,7 +65,7 @@ class Bench:
                            stdout=subprocess.DEVNULL)
         return name
 
-    def run(self, model, tokens, prompt=0, sample_only=True, fusion=True):
+    def run(self, model, tokens, prompt=0, sample_only=True, fusion=True, repeat=1):
         """The profile's kernels and the trace's file."""
         name = f"{model}-{prompt}-{tokens}"
         root = ["--root", self.o.root] if self.o.root else []
@@ -49,7 +73,8 @@ class Bench:
         subprocess.run(
             [self.o.sim, "run", *root, "--profile", self.path(name + ".profile", True), "--trace",
              self.path(name + ".trace", True), *(["--sample-only"] if sample_only else []), "--", self.o.bench, "-m",
-             self.path(model, True), "-p", str(prompt), "-n", str(tokens), "-r", "1", "-ngl", "99", "--no-warmup"],
+             self.path(model, True), "-p", str(prompt), "-n", str(tokens), "-b", str(max(prompt, 32)), "-ub", "512",
+             "-r", str(repeat), "-ngl", "99", "--no-warmup"],
             check=True, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         with open(self.path(name + ".profile")) as f:
             return json.load(f)["kernels"], self.path(name + ".trace")
@@ -68,6 +93,17 @@ def product(bench, kind, rows, length, columns):
     if not found:
         return None
     return max(found, key=lambda k: k["launches"])
+
+
+def tokens_per_second(bench, w):
+    traces = []
+    for n in w.made:
+        model = bench.model(f"{w.shape[0]}-{n}.gguf", [*w.shape, "--layers", str(n)])
+        steps, repeat = (0, 3) if w.prompt else (6, 1)
+        traces += [bench.run(model, steps, w.prompt, w.sample_only, w.fusion, repeat)[1], str(n)]
+    out = subprocess.run([sys.executable, f"{HERE}/token_time.py", *traces, str(w.layers)], check=True,
+                         capture_output=True, text=True).stdout
+    return float(out.split()[-2]) * max(w.prompt, 1)
 
 
 def show(what, published, estimate, unit, limit=""):
@@ -91,21 +127,9 @@ def main():
             print(f"{what}: no such kernel")
         else:
             show(what, published, k["seconds"] * 1e6, "us", k["limit"])
-    tokens = [
-        ("Qwen3.5 27B Q4_K_S token", 64, 22.08, True, True, (4, 8), ["qwen3.5-27b", "--type", "Q4_K"]),
-        # Believed, not verified: the build that was measured, of September 2025, fused few operations.
-        ("Qwen3-30B-A3B Q4_0 token", 48, 79.9, False, False, (1, 3), ["qwen3-30b-a3b", "--type", "Q4_0"]),
-    ]
-    for what, layers, published, sample_only, fusion, made, args in tokens:
-        if bench.o.only not in what:
-            continue
-        traces = []
-        for n in made:
-            model = bench.model(f"{args[0]}-{n}.gguf", [*args, "--layers", str(n)])
-            traces += [bench.run(model, 6, 0, sample_only, fusion)[1], str(n)]
-        out = subprocess.run([sys.executable, f"{HERE}/token_time.py", *traces, str(layers)], check=True,
-                             capture_output=True, text=True).stdout
-        show(what, published, float(out.split()[-2]), "tokens/s")
+    for whole in WHOLE_MODELS:
+        if bench.o.only in whole.what:
+            show(whole.what, whole.published, tokens_per_second(bench, whole), "tokens/s")
 
 
 main()

@@ -25,7 +25,7 @@ void Checker::on_dispatch_begin(const Dispatch& d) {
   dispatches_[&d] = std::move(made);
 }
 
-void Checker::on_dispatch_end(const Dispatch& d, const Status&) {
+void Checker::on_dispatch_end(const Dispatch& d, const Status&, const RunStats&) {
   const std::lock_guard lock(mutex_);
   // Groups are left here when the dispatch was stopped.
   for (const auto& [linear, g] : groups_[&d]) {

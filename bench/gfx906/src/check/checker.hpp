@@ -31,7 +31,7 @@ class Checker : public Observer {
   Alignment alignment = Alignment::kUnaligned;
 
   void on_dispatch_begin(const Dispatch& d) override;
-  void on_dispatch_end(const Dispatch& d, const Status& s) override;
+  void on_dispatch_end(const Dispatch& d, const Status& s, const RunStats& r) override;
   void on_group_begin(const Dispatch& d, const GroupId& g, uint32_t waves,
                       std::span<uint8_t> lds) override;
   void on_group_end(const Dispatch& d, const GroupId& g) override;

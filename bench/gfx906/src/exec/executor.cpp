@@ -271,7 +271,7 @@ Status Executor::run(const Dispatch& dispatch, Observer* observer, RunStats* sta
     s.finished.wait(lock, [&] { return s.stopping ? s.resident == 0 : s.done == s.total; });
     impl_->active.remove(&s);
   }
-  if (observer) observer->on_dispatch_end(dispatch, s.status);
+  if (observer) observer->on_dispatch_end(dispatch, s.status, s.stats);
   if (stats) *stats = s.stats;
   return s.status;
 }

@@ -9,13 +9,14 @@ namespace gfx906::profile {
 namespace {
 
 // Lines of the whole launch, from those of the sample and of its first half: what the second half
-// added is what further groups add. Data that all groups share is thus counted once.
+// added is what further groups add. Data that all groups share is thus counted once. A half that
+// did hardly any of the work says nothing.
 double whole_footprint(const BehindL1::Footprint& f, double first_groups, double groups,
                        double total) {
   if (groups <= 0) return 0;
   const double all = static_cast<double>(f.all), rest = groups - first_groups;
   if (total <= groups) return all * total / groups;
-  const double per_group = rest > 0 && first_groups > 0
+  const double per_group = rest > 0.1 * groups && first_groups > 0
                                ? (all - static_cast<double>(f.first_half)) / rest
                                : all / groups;
   return all + per_group * (total - groups);
@@ -52,7 +53,9 @@ Estimate estimate(const LaunchSample& s, const Parameters& p) {
   }
   // The ramp is the way to memory and back; a kernel that reads none has no ramp.
   if (c.vector_accesses == 0) e.start = 0;
-  const double n = static_cast<double>(c.groups), total = static_cast<double>(s.total_groups);
+  // As many groups like the watched ones as do the launch's work.
+  const double n = static_cast<double>(c.groups),
+               total = std::max(1.0, static_cast<double>(s.total_groups) * s.work);
   const double cus = std::max(1u, s.compute_units), hz = p.clock_hz;
   // The fullest compute unit and its fullest SIMD decide.
   const double groups_cu = std::ceil(total / cus);
@@ -86,7 +89,8 @@ Estimate estimate(const LaunchSample& s, const Parameters& p) {
   e.latency = c.group_clocks / n * std::max(1.0, groups_cu / resident) / hz;
   e.waves_per_simd = std::min(waves_simd, std::ceil(resident * s.waves_per_group / p.simds));
 
-  e.dispatch = p.wave_start_clocks * total * s.waves_per_group / (4 * hz);
+  e.dispatch =
+      p.wave_start_clocks * static_cast<double>(s.total_groups) * s.waves_per_group / (4 * hz);
 
   double sum = 0;
   const double all[] = {e.valu, e.salu, e.vmem, e.lds_issue, e.lds,

@@ -68,7 +68,7 @@ struct Profiler::Launch {
   bool watch = false;
   uint64_t total = 1;
   uint32_t waves = 1;
-  uint32_t per_run = 1, runs = 1, first_half = 0;
+  uint32_t per_run = 1, runs = 1;
   uint64_t known_key = 0;
   Occupancy occupancy;
   uint64_t l1_bytes = 0, l2_bytes = 0, groups_per_unit = 1;
@@ -79,6 +79,7 @@ struct Profiler::Launch {
   Counters sum;
   uint32_t begun = 0;
   std::atomic<uint64_t> instructions{0};
+  uint64_t first_half = 0;  // of these, in the first half of the sample
 
   // The place of a group in the sample, or -1.
   int64_t place(uint64_t linear) const {
@@ -89,6 +90,16 @@ struct Profiler::Launch {
     return static_cast<int64_t>(run * per_run + linear % stride);
   }
   uint32_t sampled() const { return per_run * runs; }
+  bool in_second_half(int64_t place_) const { return place_ * 2 >= int64_t{sampled()}; }
+  // Instructions of a group of the launch over those of a watched one: groups that find nothing to
+  // do may be rarer in the sample than in the launch, or more frequent.
+  double relative_work(const RunStats& ran) const {
+    const double watched = static_cast<double>(instructions.load(std::memory_order_relaxed)) /
+                           static_cast<double>(std::max<uint64_t>(1, sum.groups));
+    const double all = static_cast<double>(ran.wave_instructions) /
+                       static_cast<double>(std::max<uint64_t>(1, ran.groups));
+    return watched > 0 && all > 0 ? all / watched : 1;
+  }
 
   // Called with the mutex held.
   std::unique_ptr<UnitCaches> take_unit(const Parameters& p) {
@@ -173,7 +184,7 @@ void Profiler::on_dispatch_begin(const Dispatch& d) {
   launches_[&d] = std::move(launch);
 }
 
-void Profiler::on_dispatch_end(const Dispatch& d, const Status&) {
+void Profiler::on_dispatch_end(const Dispatch& d, const Status& status, const RunStats& ran) {
   const std::lock_guard lock(mutex_);
   const auto at = launches_.find(&d);
   if (at == launches_.end()) return;
@@ -190,10 +201,12 @@ void Profiler::on_dispatch_end(const Dispatch& d, const Status&) {
     s.counters.again_lines = launch->behind.again();
     s.loaded = launch->behind.loaded();
     s.stored = launch->behind.stored();
-    s.first_half_groups = launch->first_half;
+    s.first_half_groups = static_cast<double>(launch->sum.groups * launch->first_half) /
+                          static_cast<double>(std::max<uint64_t>(1, launch->instructions));
     s.channel_share = launch->behind.channel_share();
     s.truncated = launch->behind.truncated();
     s.total_groups = launch->total;
+    if (status && !sampling_.skip_others) s.work = launch->relative_work(ran);
     s.waves_per_group = launch->waves;
     s.compute_units = d.compute_units;
     s.occupancy = launch->occupancy;
@@ -225,12 +238,11 @@ void Profiler::on_group_begin(const Dispatch& d, const GroupId& id, uint32_t wav
   const int64_t place = launch->place(id.linear);
   if (place < 0) return;
   const auto index = static_cast<uint32_t>(place);
-  const uint32_t half = index * 2 >= launch->sampled();
+  const uint32_t half = launch->in_second_half(place);
   const std::lock_guard lock(launch->mutex);
   auto group =
       std::make_unique<GroupProfile>(p_, launch->behind, launch->take_unit(p_), index, half,
                                      index / launch->per_run, waves, launch->l2_bytes);
-  launch->first_half += half == 0;
   launch->groups[id.linear] = std::move(group);
   epoch.fetch_add(1, std::memory_order_acq_rel);
 }
@@ -246,6 +258,7 @@ void Profiler::on_group_end(const Dispatch& d, const GroupId& id) {
   uint64_t ran = 0;
   for (const uint64_t n : counters.instructions) ran += n;
   launch->instructions.fetch_add(ran, std::memory_order_relaxed);
+  if (!launch->in_second_half(launch->place(id.linear))) launch->first_half += ran;
   launch->idle.push_back(at->second->take_unit());
   launch->groups.erase(at);
   epoch.fetch_add(1, std::memory_order_acq_rel);

@@ -3,15 +3,14 @@
 //
 // What the estimate assumes (also in the JSON, assumptions()):
 //  - the engine clock stays at its peak; no power or thermal limit;
-//  - L2 holds nothing of earlier launches; lines that two watched groups touch are fetched once,
-//  and
+//  - L2 holds nothing of earlier launches; lines that two watched groups touch are fetched once, and
 //    further groups add as many new lines as the second half of the sample did;
 //  - each resident group has half of L1, and its share of L2 for lines that no other touches;
-//  - watched groups stand for all; a launch of a kernel, shape and scalar arguments seen before is
-//    not watched again but on its 4th, 8th, 16th ... time;
+//  - watched groups stand for all, in proportion to the instructions that the others ran (where
+//    these are skipped, one for one); a launch of a kernel, shape and scalar arguments seen before
+//    is not watched again but on its 4th, 8th, 16th ... time;
 //  - waits that a kernel makes in a loop (for other groups, cards, the host) count as the polls
-//  that
-//    the host happened to run;
+//    that the host happened to run;
 //  - the instruction cache always hits;
 //  - of the slowest resource and the others, exec = (sum t^p)^(1/p); launch and ramp come on top.
 #pragma once
@@ -56,7 +55,7 @@ class Profiler : public Observer {
   std::string table() const;
 
   void on_dispatch_begin(const Dispatch& d) override;
-  void on_dispatch_end(const Dispatch& d, const Status& status) override;
+  void on_dispatch_end(const Dispatch& d, const Status& status, const RunStats& ran) override;
   GroupMode group_mode(const Dispatch& d, const GroupId& id) override;
   void on_group_begin(const Dispatch& d, const GroupId& id, uint32_t waves,
                       std::span<uint8_t> lds) override;

@@ -93,7 +93,8 @@ std::string parameters_json(const Parameters& p) {
 // Counts per launch, extrapolated from the sample.
 std::string counts_json(const LaunchSample& s) {
   const Counters& c = s.counters;
-  const double scale = ratio(static_cast<double>(s.total_groups), static_cast<double>(c.groups));
+  const double scale =
+      ratio(static_cast<double>(s.total_groups) * s.work, static_cast<double>(c.groups));
   const auto whole = [&](auto v) { return static_cast<double>(v) * scale; };
   Object classes;
   for (size_t k = 0; k < kClasses; ++k)
@@ -181,6 +182,7 @@ std::string kernel_json(const KernelRecord& r) {
       .count("watched_launches", r.watched)
       .count("groups", s.total_groups)
       .count("watched_groups", s.counters.groups)
+      .number("work_of_a_group_over_a_watched_one", s.work)
       .flag("footprint_truncated", s.truncated)
       .number("total_seconds", r.seconds)
       .number("seconds", e.seconds)
@@ -207,7 +209,8 @@ const std::vector<std::string>& assumptions() {
       "new "
       "lines as the second half of the sample did",
       "a resident group has half of L1, and its share of L2 for the lines that it alone touches",
-      "the watched groups stand for all groups of a launch, and a launch stands for later ones of "
+      "the watched groups stand for all groups of a launch, in proportion to the instructions that "
+      "all ran (one for one with --sample-only), and a launch stands for later ones of "
       "the same kernel, shape and scalar arguments (watched again on the 4th, 8th, 16th ... time)",
       "polling loops count as often as the host happened to run them",
       "the instruction cache always hits",

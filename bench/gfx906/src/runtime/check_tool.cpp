@@ -43,9 +43,9 @@ class Both : public Observer {
     a_.on_dispatch_begin(d);
     b_.on_dispatch_begin(d);
   }
-  void on_dispatch_end(const Dispatch& d, const Status& s) override {
-    a_.on_dispatch_end(d, s);
-    b_.on_dispatch_end(d, s);
+  void on_dispatch_end(const Dispatch& d, const Status& s, const RunStats& r) override {
+    a_.on_dispatch_end(d, s, r);
+    b_.on_dispatch_end(d, s, r);
   }
   GroupMode group_mode(const Dispatch& d, const GroupId& g) override {
     b_.group_mode(d, g);
@@ -131,8 +131,8 @@ void install_checker(Tools& into, const char* setting) {
   into.red_zone = [](size_t bytes) -> size_t { return check::MemoryMap::red_zone(bytes); };
   set_alignment(std::getenv("GFX906_SIM_ALIGNMENT"));
   into.memory = new CheckMemory(*checker, into.memory);
-  into.observer = into.observer ? static_cast<Observer*>(new Both(*checker, *into.observer))
-                                : checker;
+  into.observer =
+      into.observer ? static_cast<Observer*>(new Both(*checker, *into.observer)) : checker;
   std::atexit(finish_check);
 }
 

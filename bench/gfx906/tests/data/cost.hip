@@ -168,3 +168,14 @@ KERNEL weighted_good(const float4* rows, const float* weight, float4* out, int e
 KERNEL weighted_camping(const float4* rows, const float* weight, float4* out, int experts) {
   weighted<true>(rows, weight, out, experts);
 }
+
+// Only the first groups have something to do, as with tiles of a routed expert that few tokens chose.
+KERNEL few_busy(const float4* __restrict__ a, float4* out, int busy, int n) {
+  if ((int)blockIdx.x >= busy) return;
+  float4 s{};
+  for (int k = 0; k < n; ++k) {
+    float4 v = a[((size_t)blockIdx.x * n + k) * 256 + threadIdx.x];
+    s.x += v.x, s.y += v.y, s.z += v.z, s.w += v.w;
+  }
+  out[blockIdx.x * 256 + threadIdx.x] = s;
+}
