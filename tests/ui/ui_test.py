@@ -47,6 +47,16 @@ fake_server.REPLIES.update({
     "cut": lambda _: "This answer ends too"})
 
 
+# What stands out of the window to the right, where it is not within something that scrolls.
+OUTSIDE = """
+  const scrolls = (n) => n && (/auto|scroll/.test(getComputedStyle(n).overflowX) || scrolls(n.parentElement));
+  const out = document.documentElement.scrollWidth > innerWidth ? ['the page is ' + document.documentElement.scrollWidth] : [];
+  for (const n of document.querySelectorAll('body *')) {
+    const r = n.getBoundingClientRect();
+    if (r.width && r.height && r.right > innerWidth + 1 && !scrolls(n.parentElement)) out.push((n.id || n.className || n.tagName) + ' ' + r.right);
+  }
+  return out;"""
+
 LIBRARIES = ("/ui/lib-marked.js", "/ui/lib-purify.js", "/ui/lib-highlight.js")
 
 
@@ -387,8 +397,11 @@ def test_accessibility_and_looks(page, server):
                 if what == "server":
                     page.until(lambda: page.all(".slots li"), "the slots")
                 page.shot(f"{what}-{name}-{scheme}")
-                wide = page.js("return [document.documentElement.scrollWidth, innerWidth]")
-                assert wide[0] <= wide[1], (what, name, wide)
+                for width in (320, 360, 390) if name == "phone" else (600, 800, 1280):
+                    page.size(width, size[1])
+                    over = page.js(OUTSIDE)
+                    assert not over, (what, width, over)
+                page.size(*size)
                 if find_axe():
                     faults += [(what, name, scheme, *fault) for fault in page.axe()]
             page.key(Keys.ESCAPE)
