@@ -117,6 +117,30 @@ TEST_CASE("matvec: the short form") {
   CHECK(w->bytes() == 16 * 68);
 }
 
+// A format of a user's own: no Layout and no Unpack are written for it, so the defaults serve it.
+struct OwnFormat : Q5_1 {
+  static constexpr std::string_view kName = "OwnFormat";
+};
+
+TEST_CASE("a format without a layout of its own is stored block by block and right") {
+  Random random(9);
+  constexpr int kRows = 21, kK = 96;
+  std::vector<OwnFormat::Block> data(std::size_t(kRows) * kK / 32);
+  for (auto& b : data) b = random.block<OwnFormat>();
+  const auto w =
+      cpu::PackedWeights<OwnFormat>::pack(std::as_bytes(std::span(data)), kRows, Dim<>(kK));
+  REQUIRE_MESSAGE(w.ok(), w.status().message());
+  std::vector<float> x(kK), y(kRows);
+  random.fill_activations(x.data(), kK);
+  for (const bool q8 : {true, false}) {
+    MatvecArgs<cpu::PackedView<OwnFormat>> a{.weights = *w, .x = x.data(), .y = y.data()};
+    a.activations = q8 ? ActivationType::kQ8 : ActivationType::kF32;
+    cpu::MatvecWorkspace workspace;
+    REQUIRE(cpu::matvec(a, workspace, nullptr).ok());
+    check_within(y, oracle(GgufMatrix<OwnFormat>(data.data(), kRows, Dim<>(kK)), x.data(), 1, q8));
+  }
+}
+
 TEST_CASE("element-wise ops") {
   Random random(4);
   for (const std::size_t n : {1, 15, 16, 17, 100, 1000}) {

@@ -6,6 +6,7 @@
 #include "veloce/cpu/matmul.hpp"
 #include "veloce/cpu/pack/i_quants.hpp"
 #include "veloce/cpu/pack/k_quants.hpp"
+#include "veloce/cpu/pack/ternary.hpp"
 #include "veloce/cpu/pack/simple.hpp"
 #include "veloce/cpu/probe.hpp"
 

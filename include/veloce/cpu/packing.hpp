@@ -10,6 +10,7 @@
 #include "veloce/cpu/matmul_types.hpp"
 #include "veloce/cpu/pack/i_quants.hpp"
 #include "veloce/cpu/pack/k_quants.hpp"
+#include "veloce/cpu/pack/ternary.hpp"
 #include "veloce/cpu/pack/simple.hpp"
 #include "veloce/formats/all.hpp"
 

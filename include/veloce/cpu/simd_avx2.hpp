@@ -213,6 +213,28 @@ VELOCE_INLINE U8 add_signed(U8 base, U8 v, std::uint64_t negative) {
           half(base.b, v.b, std::uint32_t(negative >> 32))};
 }
 
+VELOCE_INLINE U8 min_u8(U8 x, U8 y) {
+  return {_mm256_min_epu8(x.a, y.a), _mm256_min_epu8(x.b, y.b)};
+}
+VELOCE_INLINE U8 subtract_to_zero(U8 x, U8 y) {
+  return {_mm256_subs_epu8(x.a, y.a), _mm256_subs_epu8(x.b, y.b)};
+}
+// `value` in the eight lanes whose bit is set, else 0.
+VELOCE_INLINE __m256i in_lanes(std::uint32_t lanes, __m256i value) {
+  const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+  const __m256i here = _mm256_and_si256(_mm256_set1_epi32(int(lanes)), bit);
+  return _mm256_and_si256(_mm256_cmpeq_epi32(here, bit), value);
+}
+VELOCE_INLINE I32 add_where(I32 x, std::uint16_t lanes, std::int32_t y) {
+  const __m256i v = _mm256_set1_epi32(y);
+  return {_mm256_add_epi32(x.a, in_lanes(lanes, v)),
+          _mm256_add_epi32(x.b, in_lanes(lanes >> 8, v))};
+}
+VELOCE_INLINE U8 add_where_u8(U8 x, std::uint16_t lanes, std::uint8_t y) {
+  const __m256i v = _mm256_set1_epi8(static_cast<char>(y));
+  return {_mm256_add_epi8(x.a, in_lanes(lanes, v)), _mm256_add_epi8(x.b, in_lanes(lanes >> 8, v))};
+}
+
 // maddubs saturates at 16 bits: two products of up to 127 * 128 stay below it, so codes must be
 // below 128.
 VELOCE_INLINE I32 dot_narrow(I32 acc, U8 w, std::int32_t a) {

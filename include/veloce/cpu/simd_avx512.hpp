@@ -176,6 +176,21 @@ VELOCE_INLINE U8 add_signed(U8 base, U8 v, std::uint64_t negative) {
   return _mm512_mask_sub_epi8(_mm512_add_epi8(base, v), negative, base, v);
 }
 
+VELOCE_INLINE U8 min_u8(U8 a, U8 b) {
+  return _mm512_min_epu8(a, b);
+}
+// a - b, or 0 where b is larger.
+VELOCE_INLINE U8 subtract_to_zero(U8 a, U8 b) {
+  return _mm512_subs_epu8(a, b);
+}
+// a + b in the lanes whose bit is set, else a; of bytes: in all four of the lane.
+VELOCE_INLINE I32 add_where(I32 a, std::uint16_t lanes, std::int32_t b) {
+  return _mm512_mask_add_epi32(a, lanes, a, _mm512_set1_epi32(b));
+}
+VELOCE_INLINE U8 add_where_u8(U8 a, std::uint16_t lanes, std::uint8_t b) {
+  return _mm512_add_epi8(a, _mm512_maskz_set1_epi32(lanes, int(b * 0x01010101u)));
+}
+
 // acc + the dot of each lane's four bytes w (0..255) with the four signed bytes packed in a.
 VELOCE_INLINE I32 dot_narrow(I32 acc, U8 w, std::int32_t a) {
   return _mm512_dpbusd_epi32(acc, w, _mm512_set1_epi32(a));
@@ -187,24 +202,46 @@ VELOCE_INLINE I32 dot_wide(I32 acc, U8 w, std::int32_t a) {
   return dot_narrow(acc, w, a);
 }
 
-// table[index[i]] for 32 indices below Size. table: Size entries of 16 bits, 64-byte aligned, Size
-// a multiple of 64.
-struct U16x32 {
-  __m512i v;
-};
-template <int Size>
-VELOCE_INLINE U16x32 lookup32(const std::uint16_t* table, __m512i index) {
-  const auto quarter = [&](int i) {
-    return _mm512_permutex2var_epi16(_mm512_load_si512(table + 64 * i), index,
-                                     _mm512_load_si512(table + 64 * i + 32));
-  };
-  __m512i result = quarter(0);
-  for (int i = 1; i < Size / 64; ++i) {
-    const __mmask32 here =
-        _mm512_cmpeq_epi16_mask(_mm512_srli_epi16(index, 6), _mm512_set1_epi16(short(i)));
-    result = _mm512_mask_mov_epi16(result, here, quarter(i));
+// Of Count vectors leaf(First), leaf(First + 1), ... the one that an element's index names: bit n
+// of the index, as a mask over the elements, is bits[n].
+template <int First, int Count, class Leaf, class Mask, class Blend>
+VELOCE_INLINE __m512i choose(Leaf leaf, const Mask* bits, Blend blend) {
+  if constexpr (Count == 1) {
+    return leaf(First);
+  } else {
+    constexpr int kHalf = Count / 2;
+    const __m512i lower = choose<First, kHalf>(leaf, bits, blend);
+    const __m512i upper = choose<First + kHalf, kHalf>(leaf, bits, blend);
+    return blend(bits[__builtin_ctz(kHalf)], lower, upper);
   }
-  return {result};
+}
+
+// table[index[i]] for 32 indices below Size. table: Size entries of 16 bits, 64-byte aligned, Size
+// a power of two from 64 to 1024. A permute reads 64 entries.
+template <int Size>
+VELOCE_INLINE __m512i lookup32(const std::uint16_t* table, __m512i index) {
+  const __mmask32 bits[4] = {_mm512_test_epi16_mask(index, _mm512_set1_epi16(64)),
+                             _mm512_test_epi16_mask(index, _mm512_set1_epi16(128)),
+                             _mm512_test_epi16_mask(index, _mm512_set1_epi16(256)),
+                             _mm512_test_epi16_mask(index, _mm512_set1_epi16(512))};
+  return choose<0, Size / 64>(
+      [&](int i) {
+        return _mm512_permutex2var_epi16(_mm512_load_si512(table + 64 * i), index,
+                                         _mm512_load_si512(table + 64 * i + 32));
+      },
+      bits, [](__mmask32 m, __m512i a, __m512i b) { return _mm512_mask_mov_epi16(a, m, b); });
+}
+
+// The same for 64 indices into bytes: bits 0 to 6 of each are those of `low`, bit 7 + n is
+// bits[n]. Size from 128 to 2048. A permute reads 128 entries.
+template <int Size>
+VELOCE_INLINE __m512i lookup64(const std::uint8_t* table, __m512i low, const __mmask64 (&bits)[4]) {
+  return choose<0, Size / 128>(
+      [&](int i) {
+        return _mm512_permutex2var_epi8(_mm512_load_si512(table + 128 * i), low,
+                                        _mm512_load_si512(table + 128 * i + 64));
+      },
+      bits, [](__mmask64 m, __m512i a, __m512i b) { return _mm512_mask_mov_epi8(a, m, b); });
 }
 
 }  // namespace veloce::cpu::avx512

@@ -195,6 +195,19 @@ VELOCE_INLINE U8 add_signed(U8 base, U8 x, std::uint64_t negative) {
     return std::uint8_t((negative >> i) & 1 ? base.v[i] - x.v[i] : base.v[i] + x.v[i]);
   });
 }
+VELOCE_INLINE U8 min_u8(U8 x, U8 y) {
+  return each<U8>([&](int i) { return x.v[i] < y.v[i] ? x.v[i] : y.v[i]; });
+}
+VELOCE_INLINE U8 subtract_to_zero(U8 x, U8 y) {
+  return each<U8>([&](int i) { return std::uint8_t(x.v[i] > y.v[i] ? x.v[i] - y.v[i] : 0); });
+}
+VELOCE_INLINE I32 add_where(I32 x, std::uint16_t lanes, std::int32_t y) {
+  return each<I32>([&](int i) { return (lanes >> i) & 1 ? x.v[i] + y : x.v[i]; });
+}
+VELOCE_INLINE U8 add_where_u8(U8 x, std::uint16_t lanes, std::uint8_t y) {
+  return each<U8>(
+      [&](int i) { return std::uint8_t((lanes >> (i / 4)) & 1 ? x.v[i] + y : x.v[i]); });
+}
 VELOCE_INLINE I32 dot_narrow(I32 acc, U8 w, std::int32_t a) {
   std::int8_t x[4];
   std::memcpy(x, &a, 4);

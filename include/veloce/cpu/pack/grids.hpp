@@ -1,13 +1,14 @@
-// Codebooks of the i-quants as the CPU kernels look them up, 32 entries at a time.
+// Codebooks of the i-quants as the CPU kernels look them up, many entries at a time.
 //
-// An entry's magnitudes take few values (3 or 8), so it packs into 16 bits: eight 2-bit or four
-// 3-bit fields. A table of 256 to 1024 such entries is read by register permutes (AVX-512), two to
-// four times faster than by gathers, and its fields are spread to bytes by one multi-shift and one
-// byte shuffle. Other levels read plain 32-bit entries.
+// An entry's magnitudes take few values (3 or 8), so four of them pack into a byte of 2-bit fields
+// or 12 bits of 3-bit fields. Tables of 256 to 2048 such numbers are read by register permutes
+// (AVX-512), several times faster than by gathers, and the fields are spread to bytes by one
+// multi-shift and one byte shuffle. Other levels read plain 32-bit entries.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <type_traits>
 
 #include "veloce/cpu/pack/layout.hpp"
 #include "veloce/formats/tables/iq2s_grid.hpp"
@@ -18,11 +19,13 @@
 
 namespace veloce::cpu {
 
-// A codebook: Values numbers an entry, Bits bits a field; magnitude[field] is the byte.
+// A codebook: Values numbers (4 or 8) an entry, Bits bits a field; magnitude[field] is the byte.
+// fields and bytes hold an entry in steps of four numbers.
 template <int Size, int Values, int Bits>
 struct Grid {
   static constexpr int kSize = Size, kValues = Values, kBits = Bits;
-  alignas(64) std::uint16_t fields[Size];
+  using Fields = std::conditional_t<Bits == 2, std::uint8_t, std::uint16_t>;
+  alignas(64) Fields fields[Values / 4][Size];
   alignas(64) std::uint32_t bytes[Size][Values / 4];
   alignas(16) std::uint8_t magnitude[16];
 };
@@ -38,7 +41,8 @@ constexpr Grid<Size, Values, Bits> make_grid(const Entry (&entries)[Size],
       g.bytes[e][j / 4] |= std::uint32_t(byte) << (8 * (j % 4));
       for (int f = 0; f < (1 << Bits); ++f)
         if (magnitudes[f] == byte) {
-          g.fields[e] = std::uint16_t(g.fields[e] | f << (Bits * j));
+          auto& fields = g.fields[j / 4][e];
+          fields = typename Grid<Size, Values, Bits>::Fields(fields | f << (Bits * (j % 4)));
           break;
         }
     }
@@ -56,67 +60,86 @@ inline constexpr auto kGrid3S = make_grid<512, 4, 3>(kIq3SGrid, kMagnitudes3S);
 
 namespace VELOCE_ISA_NS {
 
-// 32 indices: low bytes at `low`, bit 8 + p of index i is bit i of high[p].
+// Indices of the 32 values of sixteen rows into a codebook of eight values an entry: 64, of four
+// sub-groups. Low bytes at `low`, bit 8 + p of index i is bit i of high[p].
+struct Indices64 {
+  const std::byte* low;
+  std::uint64_t high[3];
+};
+
+// Indices of eight values of sixteen rows into a codebook of four values an entry: 32, of two
+// steps.
 struct Indices32 {
   const std::byte* low;
-  std::uint32_t high[2];
+  std::uint32_t high;
 };
 
 #if defined(VELOCE_ISA_AVX512)
 
-template <int HighBits>
-VELOCE_INLINE __m512i index_vector(const Indices32& i) {
-  __m512i v = _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(i.low)));
-  if constexpr (HighBits > 0) v = _mm512_mask_add_epi16(v, i.high[0], v, _mm512_set1_epi16(256));
-  if constexpr (HighBits > 1) v = _mm512_mask_add_epi16(v, i.high[1], v, _mm512_set1_epi16(512));
-  return v;
-}
-
-// Bytes of the four fields from bit First of each 32-bit lane, as magnitudes.
-template <int First, class G>
+// Bytes of the four fields from the lowest bit of each 32-bit lane, as magnitudes.
+template <class G>
 VELOCE_INLINE U8 spread(const G& grid, __m512i lanes) {
   constexpr int b = G::kBits;
-  const __m512i shifts = _mm512_set1_epi64(std::int64_t(
-      std::uint64_t(First) | std::uint64_t(First + b) << 8 | std::uint64_t(First + 2 * b) << 16 |
-      std::uint64_t(First + 3 * b) << 24 | std::uint64_t(First + 32) << 32 |
-      std::uint64_t(First + b + 32) << 40 | std::uint64_t(First + 2 * b + 32) << 48 |
-      std::uint64_t(First + 3 * b + 32) << 56));
+  constexpr std::uint64_t kLane =
+      std::uint64_t(b) << 8 | std::uint64_t(2 * b) << 16 | std::uint64_t(3 * b) << 24;
+  const __m512i shifts = _mm512_set1_epi64(std::int64_t(kLane | (kLane + 0x20202020u) << 32));
   const __m512i fields =
       _mm512_and_si512(_mm512_multishift_epi64_epi8(shifts, lanes), _mm512_set1_epi8((1 << b) - 1));
   return lut16(grid.magnitude, fields);
 }
 
-// 8-value entries: indices of two sub-groups (16 rows each) -> steps 0, 1 of the first and 0, 1 of
-// the second. 4-value entries: indices of two steps -> the two steps.
-template <int HighBits, class G>
-VELOCE_INLINE void look_up(const G& grid, const Indices32& i, U8* q) {
-  const __m512i codes = lookup32<G::kSize>(grid.fields, index_vector<HighBits>(i)).v;
-  const __m512i first = _mm512_cvtepu16_epi32(_mm512_castsi512_si256(codes));
-  const __m512i second = _mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(codes, 1));
-  if constexpr (G::kValues == 8) {
-    q[0] = spread<0>(grid, first);
-    q[1] = spread<8>(grid, first);
-    q[2] = spread<0>(grid, second);
-    q[3] = spread<8>(grid, second);
-  } else {
-    q[0] = spread<0>(grid, first);
-    q[1] = spread<0>(grid, second);
+// q: the eight steps.
+template <int HighBits, int Size>
+VELOCE_INLINE void look_up(const Grid<Size, 8, 2>& grid, const Indices64& i, U8* q) {
+  static_assert(Size == 256 << HighBits);
+  const __m512i low = _mm512_loadu_si512(i.low);
+  const __mmask64 bits[4] = {_mm512_movepi8_mask(low), i.high[0], i.high[1], i.high[2]};
+  VELOCE_UNROLL(2)
+  for (int s = 0; s < 2; ++s) {
+    const __m512i fields = lookup64<Size>(grid.fields[s], low, bits);
+    q[s] = spread(grid, _mm512_cvtepu8_epi32(_mm512_castsi512_si128(fields)));
+    q[2 + s] = spread(grid, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(fields, 1)));
+    q[4 + s] = spread(grid, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(fields, 2)));
+    q[6 + s] = spread(grid, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(fields, 3)));
   }
+}
+
+// q: the two steps.
+template <int HighBits, int Size>
+VELOCE_INLINE void look_up(const Grid<Size, 4, 3>& grid, const Indices32& i, U8* q) {
+  static_assert(Size == 256 << HighBits);
+  __m512i index = _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(i.low)));
+  if constexpr (HighBits > 0)
+    index = _mm512_mask_add_epi16(index, i.high, index, _mm512_set1_epi16(256));
+  const __m512i fields = lookup32<Size>(grid.fields[0], index);
+  q[0] = spread(grid, _mm512_cvtepu16_epi32(_mm512_castsi512_si256(fields)));
+  q[1] = spread(grid, _mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(fields, 1)));
 }
 
 #else
 
-template <int HighBits, class G>
-VELOCE_INLINE void look_up(const G& grid, const Indices32& i, U8* q) {
-  constexpr int kSteps = G::kValues / 4;
-  alignas(64) std::uint32_t bytes[2 * kSteps][16];
+template <int HighBits, int Size>
+VELOCE_INLINE void look_up(const Grid<Size, 8, 2>& grid, const Indices64& i, U8* q) {
+  static_assert(Size == 256 << HighBits);
+  alignas(64) std::uint32_t bytes[8][16];
+  for (int n = 0; n < 64; ++n) {
+    std::uint32_t index = std::uint32_t(i.low[n]);
+    for (int p = 0; p < HighBits; ++p) index |= std::uint32_t((i.high[p] >> n) & 1u) << (8 + p);
+    for (int s = 0; s < 2; ++s) bytes[n / 16 * 2 + s][n % 16] = grid.bytes[index][s];
+  }
+  for (int j = 0; j < 8; ++j) q[j] = load_u8(bytes[j]);
+}
+
+template <int HighBits, int Size>
+VELOCE_INLINE void look_up(const Grid<Size, 4, 3>& grid, const Indices32& i, U8* q) {
+  static_assert(Size == 256 << HighBits);
+  alignas(64) std::uint32_t bytes[2][16];
   for (int n = 0; n < 32; ++n) {
     std::uint32_t index = std::uint32_t(i.low[n]);
-    if constexpr (HighBits > 0) index |= ((i.high[0] >> n) & 1u) << 8;
-    if constexpr (HighBits > 1) index |= ((i.high[1] >> n) & 1u) << 9;
-    for (int s = 0; s < kSteps; ++s) bytes[n / 16 * kSteps + s][n % 16] = grid.bytes[index][s];
+    if constexpr (HighBits > 0) index |= ((i.high >> n) & 1u) << 8;
+    bytes[n / 16][n % 16] = grid.bytes[index][0];
   }
-  for (int s = 0; s < 2 * kSteps; ++s) q[s] = load_u8(bytes[s]);
+  for (int j = 0; j < 2; ++j) q[j] = load_u8(bytes[j]);
 }
 
 #endif

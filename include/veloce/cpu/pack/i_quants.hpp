@@ -169,6 +169,12 @@ struct Layout<IQ3_S> {
 
 namespace VELOCE_ISA_NS {
 
+VELOCE_INLINE std::uint16_t load_u16(const std::byte* p) {
+  return veloce::load_le<std::uint16_t>(p);
+}
+VELOCE_INLINE std::uint32_t load_u32(const std::byte* p) {
+  return veloce::load_le<std::uint32_t>(p);
+}
 VELOCE_INLINE std::uint64_t load_u64(const std::byte* p) {
   return veloce::load_le<std::uint64_t>(p);
 }
@@ -195,10 +201,6 @@ VELOCE_INLINE void apply_full_signs(const std::byte* p, U8 base, U8 q[8]) {
   for (int j = 0; j < 8; ++j) q[j] = add_signed(base, q[j], load_u64(p + 8 * j));
 }
 
-VELOCE_INLINE std::uint32_t load_u32(const std::byte* p) {
-  return veloce::load_le<std::uint32_t>(p);
-}
-
 // (d * (0.5 + scale)) * Factor, the scale in the low or high nibbles at p.
 VELOCE_INLINE F32 half_step_scale(F32 d, const std::byte* p, bool high, float factor) {
   const I32 byte = load_u8_i32(p);
@@ -213,8 +215,7 @@ struct Unpack<IQ2_XXS> {
   VELOCE_INLINE static void run(const std::byte* p, int sub, Unpacked& u) {
     u.scale[0] = half_step_scale(load_half16(p), p + 32 + 16 * (sub / 2), sub % 2 != 0, 0.25f);
     p += 96 + 120 * sub;
-    look_up<0>(kGrid2Xxs, {p, {0, 0}}, u.q);
-    look_up<0>(kGrid2Xxs, {p + 32, {0, 0}}, u.q + 4);
+    look_up<0>(kGrid2Xxs, {p, {}}, u.q);
     apply_parity_signs(p + 64, set1_u8(kBias), u.q);
   }
 };
@@ -227,7 +228,7 @@ struct Unpack<IQ3_XXS> {
     u.scale[0] = half_step_scale(load_half16(p), p + 32 + 16 * (sub / 2), sub % 2 != 0, 0.5f);
     p += 96 + 184 * sub;
     VELOCE_UNROLL(4)
-    for (int i = 0; i < 4; ++i) look_up<0>(kGrid3Xxs, {p + 32 * i, {0, 0}}, u.q + 2 * i);
+    for (int i = 0; i < 4; ++i) look_up<0>(kGrid3Xxs, {p + 32 * i, 0}, u.q + 2 * i);
     apply_parity_signs(p + 128, set1_u8(kBias), u.q);
   }
 };
@@ -241,8 +242,7 @@ struct Unpack<IQ2_XS> {
     u.scale[0] = half_step_scale(d, p + 32 + 16 * sub, false, 0.25f);
     u.scale[1] = half_step_scale(d, p + 32 + 16 * sub, true, 0.25f);
     p += 160 + 128 * sub;
-    look_up<1>(kGrid2Xs, {p, {load_u32(p + 64), 0}}, u.q);
-    look_up<1>(kGrid2Xs, {p + 32, {load_u32(p + 68), 0}}, u.q + 4);
+    look_up<1>(kGrid2Xs, {p, {load_u64(p + 64)}}, u.q);
     apply_parity_signs(p + 72, set1_u8(kBias), u.q);
   }
 };
@@ -256,8 +256,7 @@ struct Unpack<IQ2_S> {
     u.scale[0] = half_step_scale(d, p + 32 + 16 * sub, false, 0.25f);
     u.scale[1] = half_step_scale(d, p + 32 + 16 * sub, true, 0.25f);
     p += 160 + 144 * sub;
-    look_up<2>(kGrid2S, {p, {load_u32(p + 64), load_u32(p + 72)}}, u.q);
-    look_up<2>(kGrid2S, {p + 32, {load_u32(p + 68), load_u32(p + 76)}}, u.q + 4);
+    look_up<2>(kGrid2S, {p, {load_u64(p + 64), load_u64(p + 72)}}, u.q);
     apply_full_signs(p + 80, set1_u8(kBias), u.q);
   }
 };
@@ -273,7 +272,7 @@ struct Unpack<IQ3_S> {
     p += 96 + 208 * sub;
     VELOCE_UNROLL(4)
     for (int i = 0; i < 4; ++i)
-      look_up<1>(kGrid3S, {p + 32 * i, {load_u32(p + 128 + 4 * i), 0}}, u.q + 2 * i);
+      look_up<1>(kGrid3S, {p + 32 * i, load_u32(p + 128 + 4 * i)}, u.q + 2 * i);
     apply_full_signs(p + 144, set1_u8(kBias), u.q);
   }
 };
