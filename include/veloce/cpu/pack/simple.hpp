@@ -143,12 +143,15 @@ struct Layout<TQ2_0> {
   }
 };
 
-// NVFP4: four UE4M3 scales (16 values each), nibbles in sub-blocks of 16.
+// NVFP4: four UE4M3 scales (16 values each; the code that is no number is stored as the 0 that it
+// stands for), nibbles in sub-blocks of 16.
 template <>
 struct Layout<NVFP4> {
   static constexpr bool kInterleaved = true;
   static void pack(const NVFP4::Block* const rows[kGroupRows], std::byte* out) {
-    for (int s = 0; s < 4; ++s) out = put_field(rows, s, 1, out);
+    for (int s = 0; s < 4; ++s)
+      for (int r = 0; r < kGroupRows; ++r)
+        *out++ = std::byte(rows[r]->d[s] == 0x7F ? 0 : rows[r]->d[s]);
     for (int s = 0; s < 2; ++s) {
       Codes32 c;
       for (int r = 0; r < kGroupRows; ++r)
@@ -236,15 +239,30 @@ struct Unpack<IQ4_NL> {
 alignas(16) inline constexpr std::uint8_t kFp4Biased[16] = {12, 13, 14, 15, 16, 18, 20, 24,
                                                             12, 11, 10, 9,  8,  6,  4,  0};
 
+// e8m0_half_to_float(): bits (e - 1) << 23, or the subnormal powers 0x200000 and 0x400000 where e
+// is 0 and 1, which are below all others.
+VELOCE_INLINE F32 e8m0_half(I32 e) {
+  const I32 one = set1_i32(1);
+  const I32 normal = shl_i32<23>(max_i32(sub_i32(e, one), zero_i32()));
+  const I32 is_zero = max_i32(sub_i32(one, e), zero_i32());
+  return bits_to_float(max_i32(normal, sub_i32(set1_i32(0x400000), shl_i32<21>(is_zero))));
+}
+
+// ue4m3_half_to_float() but for 0x7F. With the exponent's bias moved to that of binary32 a number
+// is right where its exponent is not 0; there it is y = (1 + m / 8) / 256 instead of m / 8 / 128,
+// which is 2 y - 1 / 128, and smaller; elsewhere that is not.
+VELOCE_INLINE F32 ue4m3_half(I32 x) {
+  const I32 bits = shl_i32<20>(and_i32(x, set1_i32(0x7F)));
+  const F32 y = bits_to_float(add_i32(bits, set1_i32(119 << 23)));
+  return min(y, fma(y, set1(2.0f), set1(-0.0078125f)));
+}
+
 template <>
 struct Unpack<MXFP4> {
   static constexpr int kBias = 12;
   static constexpr bool kWide = false;
   VELOCE_INLINE static void run(const std::byte* p, int, Unpacked& u) {
-    // E8M0, halved: bits (e - 1) << 23, and the two subnormal powers for e = 0 and 1.
-    alignas(64) float scale[16];
-    for (int r = 0; r < 16; ++r) scale[r] = e8m0_half_to_float(std::uint8_t(p[r]));
-    u.scale[0] = load(scale);
+    u.scale[0] = e8m0_half(load_u8_i32(p));
     unpack_nibbles(p + 16, u.q);
     for (int j = 0; j < 8; ++j) u.q[j] = lut16(kFp4Biased, u.q[j]);
   }
@@ -255,12 +273,8 @@ struct Unpack<NVFP4> {
   static constexpr int kBias = 12;
   static constexpr bool kWide = false;
   VELOCE_INLINE static void run(const std::byte* p, int sub, Unpacked& u) {
-    alignas(64) float scale[2][16];
-    for (int h = 0; h < 2; ++h)
-      for (int r = 0; r < 16; ++r)
-        scale[h][r] = ue4m3_half_to_float(std::uint8_t(p[16 * (2 * sub + h) + r]));
-    u.scale[0] = load(scale[0]);
-    u.scale[1] = load(scale[1]);
+    u.scale[0] = ue4m3_half(load_u8_i32(p + 32 * sub));
+    u.scale[1] = ue4m3_half(load_u8_i32(p + 32 * sub + 16));
     unpack_nibbles(p + 64 + 256 * sub, u.q);
     for (int j = 0; j < 8; ++j) u.q[j] = lut16(kFp4Biased, u.q[j]);
   }
