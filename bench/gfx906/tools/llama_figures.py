@@ -44,6 +44,9 @@ WHOLE_MODELS = [
     # Believed, not verified: the build that was measured, of September 2025, fused few operations.
     WholeModel("Qwen3-30B-A3B Q4_0 token", 79.9, 48, ["qwen3-30b-a3b", "--type", "Q4_0"], (1, 3), sample_only=False,
                fusion=False),
+    # Published for four cards that hold ten layers each and work one after another: what lies between is left out.
+    WholeModel("Qwen3.6-35B-A3B Q8_0 token", 64.8, 40, ["qwen3.6-35b-a3b", "--type", "Q8_0"], (4, 8),
+               sample_only=False),
     WholeModel("Qwen3-30B-A3B Q4_0 prompt of 512", 1195, 48, ["qwen3-30b-a3b", "--type", "Q4_0"], (1, 3), prompt=512,
                sample_only=False, fusion=False),
     WholeModel("Qwen3.5 27B Q4_K_S prompt of 4096", 245, 64, ["qwen3.5-27b", "--type", "Q4_K"], (4, 8), prompt=4096),

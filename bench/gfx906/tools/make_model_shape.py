@@ -21,6 +21,8 @@ PRESETS = {
     # Three of four layers are gated delta nets; --layers should be a multiple of four.
     "qwen3.5-27b": dict(hidden=5120, layers=64, heads=24, kv_heads=4, head_dim=256, ffn=17408, vocab=248320,
                         delta_heads=48),
+    "qwen3.6-35b-a3b": dict(hidden=2048, layers=40, heads=16, kv_heads=2, head_dim=256, experts=256, expert_ffn=512,
+                            shared_ffn=512, vocab=248320, delta_heads=32),
 }
 DELTA_KEYS, DELTA_HEAD = 16, 128  # heads of queries and keys, values of a head
 ALIGNMENT = 32
@@ -69,42 +71,47 @@ def hybrid_layer(o, n):
         yield "ssm_dt.bias", [o.delta_heads], "F32"
         yield "ssm_norm.weight", [DELTA_HEAD], "F32"
         yield "ssm_out.weight", [inner, o.hidden], o.type
-    yield "ffn_gate.weight", [o.hidden, o.ffn], o.type
-    yield "ffn_up.weight", [o.hidden, o.ffn], o.type
-    yield "ffn_down.weight", [o.ffn, o.hidden], o.type
+    yield from feed_forward(o)
+
+
+def attention_layer(o):
+    query, key = o.heads * o.head_dim, o.kv_heads * o.head_dim
+    yield "attn_norm.weight", [o.hidden], "F32"
+    yield "attn_q.weight", [o.hidden, query], o.type
+    yield "attn_k.weight", [o.hidden, key], o.type
+    yield "attn_v.weight", [o.hidden, key], o.type
+    yield "attn_output.weight", [query, o.hidden], o.type
+    yield "attn_q_norm.weight", [o.head_dim], "F32"
+    yield "attn_k_norm.weight", [o.head_dim], "F32"
+    yield "ffn_norm.weight", [o.hidden], "F32"
+    yield from feed_forward(o)
+
+
+def feed_forward(o):
+    if not o.experts:
+        yield "ffn_gate.weight", [o.hidden, o.ffn], o.type
+        yield "ffn_up.weight", [o.hidden, o.ffn], o.type
+        yield "ffn_down.weight", [o.ffn, o.hidden], o.type
+        return
+    yield "ffn_gate_inp.weight", [o.hidden, o.experts], "F32"
+    yield "ffn_gate_exps.weight", [o.hidden, o.expert_ffn, o.experts], o.type
+    yield "ffn_up_exps.weight", [o.hidden, o.expert_ffn, o.experts], o.type
+    yield "ffn_down_exps.weight", [o.expert_ffn, o.hidden, o.experts], o.type
+    if o.shared_ffn:
+        yield "ffn_gate_inp_shexp.weight", [o.hidden], "F32"
+        yield "ffn_gate_shexp.weight", [o.hidden, o.shared_ffn], o.type
+        yield "ffn_up_shexp.weight", [o.hidden, o.shared_ffn], o.type
+        yield "ffn_down_shexp.weight", [o.shared_ffn, o.hidden], o.type
 
 
 def tensors(o):
     """(name, dimensions from the fastest on, type) of each."""
-    query, key = o.heads * o.head_dim, o.kv_heads * o.head_dim
     yield "token_embd.weight", [o.hidden, o.vocab], o.type
     yield "output_norm.weight", [o.hidden], "F32"
     yield "output.weight", [o.hidden, o.vocab], "Q6_K" if o.type in ("Q4_0", "Q4_K", "Q5_K") else o.type
     for n in range(o.layers):
-        if o.delta_heads:
-            for name, dims, kind in hybrid_layer(o, n):
-                yield f"blk.{n}.{name}", dims, kind
-            continue
-
-        def one(name, dims, kind):
-            return f"blk.{n}.{name}.weight", dims, kind
-        yield one("attn_norm", [o.hidden], "F32")
-        yield one("attn_q", [o.hidden, query], o.type)
-        yield one("attn_k", [o.hidden, key], o.type)
-        yield one("attn_v", [o.hidden, key], o.type)
-        yield one("attn_output", [query, o.hidden], o.type)
-        yield one("attn_q_norm", [o.head_dim], "F32")
-        yield one("attn_k_norm", [o.head_dim], "F32")
-        yield one("ffn_norm", [o.hidden], "F32")
-        if o.experts:
-            yield one("ffn_gate_inp", [o.hidden, o.experts], "F32")
-            yield one("ffn_gate_exps", [o.hidden, o.expert_ffn, o.experts], o.type)
-            yield one("ffn_up_exps", [o.hidden, o.expert_ffn, o.experts], o.type)
-            yield one("ffn_down_exps", [o.expert_ffn, o.hidden, o.experts], o.type)
-        else:
-            yield one("ffn_gate", [o.hidden, o.ffn], o.type)
-            yield one("ffn_up", [o.hidden, o.ffn], o.type)
-            yield one("ffn_down", [o.ffn, o.hidden], o.type)
+        for name, dims, kind in hybrid_layer(o, n) if o.delta_heads else attention_layer(o):
+            yield f"blk.{n}.{name}", dims, kind
 
 
 def piece_of(kind, rng):
@@ -131,7 +138,7 @@ def bytes_of(dims, kind):
 
 
 def write(o):
-    arch = "qwen3moe" if o.experts else "qwen35" if o.delta_heads else "qwen3"
+    arch = ("qwen35" if o.delta_heads else "qwen3") + ("moe" if o.experts else "")
     meta = {
         "general.architecture": arch, "general.name": "random weights", "general.alignment": ALIGNMENT,
         f"{arch}.block_count": o.layers, f"{arch}.context_length": 8192, f"{arch}.embedding_length": o.hidden,
@@ -149,6 +156,8 @@ def write(o):
         meta[f"{arch}.expert_count"] = o.experts
         meta[f"{arch}.expert_used_count"] = o.experts_used
         meta[f"{arch}.expert_feed_forward_length"] = o.expert_ffn
+        if o.shared_ffn:
+            meta[f"{arch}.expert_shared_feed_forward_length"] = o.shared_ffn
     if o.delta_heads:
         meta |= {
             f"{arch}.rope.dimension_count": o.head_dim // 4, f"{arch}.rope.dimension_sections": [11, 11, 10, 0],
@@ -163,7 +172,7 @@ def write(o):
         sizes.append((size, kind))
         at += (size + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
     rng = random.Random(o.seed)
-    pieces = {kind: piece_of(kind, rng) for kind in {kind for _, kind in sizes}}
+    pieces = {kind: piece_of(kind, rng) for kind in sorted({kind for _, kind in sizes})}
     with open(o.output, "wb") as f:
         f.write(b"GGUF" + struct.pack("<IQQ", 3, len(sizes), len(meta)))
         f.write(b"".join(metadata(k, v) for k, v in meta.items()) + infos)
@@ -179,7 +188,7 @@ def write(o):
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("preset", nargs="?", choices=sorted(PRESETS), help="shape of a known model; options change it")
 for option, fallback in dict(hidden=1024, layers=2, heads=16, kv_heads=8, head_dim=128, ffn=3072, experts=0,
-                             experts_used=8, expert_ffn=768, delta_heads=0, vocab=32768, seed=1).items():
+                             experts_used=8, expert_ffn=768, shared_ffn=0, delta_heads=0, vocab=32768, seed=1).items():
     parser.add_argument("--" + option.replace("_", "-"), type=int, help=f"({fallback})")
     parser.set_defaults(**{option + "_fallback": fallback})
 parser.add_argument("--type", choices=sorted(TYPES), default="Q4_K", help="of the matrices (Q4_K)")

@@ -47,16 +47,14 @@ Program::Program(CodeObject& owner, std::string name, uint64_t base, uint64_t by
 }
 
 const uint32_t* Program::constant_lanes(uint64_t value) {
-  for (const auto& [v, lanes] : constants_) {
-    if (v == value) return lanes->v;
-  }
-  auto lanes = std::make_unique<Lanes>();
+  std::unique_ptr<Lanes>& lanes = constants_[value];
+  if (lanes) return lanes->v;
+  lanes = std::make_unique<Lanes>();
   for (int l = 0; l < 64; ++l) {
     lanes->v[l] = static_cast<uint32_t>(value);
     lanes->v[64 + l] = static_cast<uint32_t>(value >> 32);
   }
-  constants_.emplace_back(value, std::move(lanes));
-  return constants_.back().second->v;
+  return lanes->v;
 }
 
 const Inst* Program::at(uint64_t address) const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "decode/inst.hpp"
@@ -48,7 +49,7 @@ class Program {
   uint32_t max_vgpr_ = 0;
   std::vector<Inst> insts_;
   std::vector<uint32_t> index_of_word_;  // ~0: not a start
-  std::vector<std::pair<uint64_t, std::unique_ptr<Lanes>>> constants_;
+  std::unordered_map<uint64_t, std::unique_ptr<Lanes>> constants_;
 };
 
 }  // namespace gfx906

@@ -58,6 +58,7 @@ Status read_bundle(const uint8_t* p, uint64_t size, Collector& out, uint64_t& us
   const uint64_t count = read<uint64_t>(p + kMagicSize);
   if (count > 4096) return bad("entry count " + std::to_string(count) + " is not plausible");
   used = pos;
+  uint64_t sum = 0;
   for (uint64_t k = 0; k < count; ++k) {
     if (size - pos < 24) return bad("cut off in entry " + std::to_string(k));
     const uint64_t offset = read<uint64_t>(p + pos), bytes = read<uint64_t>(p + pos + 8),
@@ -72,6 +73,8 @@ Status read_bundle(const uint8_t* p, uint64_t size, Collector& out, uint64_t& us
                  ", size " + std::to_string(bytes) + ") passes the end");
     }
     used = std::max({used, pos, offset + bytes});
+    sum += bytes;
+    if (sum > size) return bad("entries overlap at \"" + std::string(target) + "\"");
     if (bytes && is_elf(p + offset, bytes)) out.add(target, p + offset, bytes);
   }
   return {};
@@ -147,8 +150,7 @@ Status read_compressed(const uint8_t* p, uint64_t size, Collector& out, uint64_t
   if (total > size || total < header)
     return bad("compressed size " + std::to_string(total) + " passes the end");
   // No real bundle shrinks a thousandfold; a header that says so is not believed with memory.
-  if (unpacked > kMaxUnpacked || unpacked < kMagicSize ||
-      (version > 1 && unpacked / 1024 > total)) {
+  if (unpacked > kMaxUnpacked || unpacked < kMagicSize || unpacked / 1024 > total) {
     return bad("unpacked size " + std::to_string(unpacked) + " is not plausible");
   }
   std::vector<uint8_t> bytes(unpacked);
@@ -241,6 +243,8 @@ Result<std::vector<CodeObjectBlob>> extract_code_objects(std::span<const uint8_t
       if (const auto section = find_section(bytes, ".hip_fatbin")) {
         p += section->offset;
         size = section->size;
+      } else if (read<uint16_t>(p + 60) != 0) {
+        return std::move(out.blobs);  // compilers hold the magic words too, as text
       }
     }
   }

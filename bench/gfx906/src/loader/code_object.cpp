@@ -163,6 +163,7 @@ struct CodeObject::Impl {
   }
   std::vector<Elf64_Shdr> sections() const;
   Status check_header();
+  Status check_overlaps() const;
   Status map_segments();
   Status read_symbols(const LoadOptions& options);
   Status relocate(const Elf64_Shdr& rela, const Elf64_Shdr& symtab, const LoadOptions& options);
@@ -210,12 +211,27 @@ Status CodeObject::Impl::check_header() {
   return {};
 }
 
+// Parts that overlap would make the work and the memory grow with the square of the file's size.
+Status CodeObject::Impl::check_overlaps() const {
+  uint64_t left = file.size();
+  for (const Elf64_Shdr& s : sections()) {
+    if (s.sh_type == SHT_NOBITS || s.sh_type == SHT_NULL) continue;
+    if (s.sh_size > left)
+      return corrupt("sections overlap or pass the end (section at offset " +
+                     std::to_string(s.sh_offset) + ", size " + std::to_string(s.sh_size) + ")");
+    left -= s.sh_size;
+  }
+  return {};
+}
+
 Status CodeObject::Impl::map_segments() {
   std::vector<Elf64_Phdr> ph(header().e_phnum);
   std::memcpy(ph.data(), file.data() + header().e_phoff, ph.size() * sizeof(Elf64_Phdr));
-  uint64_t lo = ~0ull, hi = 0;
+  uint64_t lo = ~0ull, hi = 0, left = 2 * file.size();  // neighbours may share a page
   for (const Elf64_Phdr& p : ph) {
     if (p.p_type != PT_LOAD) continue;
+    if (p.p_filesz > left) return corrupt("segments overlap at " + std::to_string(p.p_vaddr));
+    left -= p.p_filesz;
     if (!inside(p.p_offset, p.p_filesz) || p.p_memsz < p.p_filesz || p.p_vaddr > kMaxImage ||
         p.p_memsz > kMaxImage) {
       return corrupt("segment at " + std::to_string(p.p_vaddr) + " has impossible sizes");
@@ -236,13 +252,14 @@ Status CodeObject::Impl::map_segments() {
     std::memcpy(reinterpret_cast<void*>(p.p_vaddr + load_bias), file.data() + p.p_offset,
                 p.p_filesz);
     if (p.p_flags & PF_X)
-      code.emplace_back(p.p_vaddr + load_bias, p.p_vaddr + load_bias + p.p_memsz);
+      code.emplace_back(p.p_vaddr + load_bias, p.p_vaddr + load_bias + p.p_filesz);
   }
   return {};
 }
 
 Status CodeObject::Impl::read_symbols(const LoadOptions& options) {
   const std::vector<Elf64_Shdr> sh = sections();
+  uint64_t names_left = 4 * file.size();  // names may share their ends, but not without limit
   for (const uint32_t type : {SHT_DYNSYM, SHT_SYMTAB}) {
     for (const Elf64_Shdr& s : sh) {
       if (s.sh_type != type || s.sh_link >= sh.size()) continue;
@@ -261,6 +278,8 @@ Status CodeObject::Impl::read_symbols(const LoadOptions& options) {
         const char* text = reinterpret_cast<const char*>(file.data() + str.sh_offset + sym.st_name);
         SymbolInfo info{std::string(text, strnlen(text, str.sh_size - sym.st_name)),
                         sym.st_value + load_bias, sym.st_size, kind != STT_OBJECT};
+        if (info.name.size() > names_left) return corrupt("symbols' names overlap");
+        names_left -= info.name.size();
         if (!symbol_by_name.emplace(info.name, 0).second) continue;
         symbols.push_back(std::move(info));
       }
@@ -423,6 +442,7 @@ Result<std::shared_ptr<CodeObject>> CodeObject::load(std::span<const uint8_t> by
   Impl& m = *object->impl_;
   m.file.assign(bytes.begin(), bytes.end());
   if (const Status s = m.check_header(); !s) return s;
+  if (const Status s = m.check_overlaps(); !s) return s;
   if (const Status s = m.map_segments(); !s) return s;
   if (const Status s = m.read_symbols(options); !s) return s;
   if (const Status s = m.read_notes(); !s) return s;
@@ -477,9 +497,9 @@ Result<const Program*> CodeObject::program_at(uint64_t address) {
     const Program& p = *std::prev(it)->second;
     if (address - p.base() < p.size()) return &p;
   }
-  uint64_t limit = 0;
+  uint64_t start = 0, limit = 0;
   for (const auto& [lo, hi] : m.code) {
-    if (address >= lo && address < hi) limit = hi;
+    if (address >= lo && address < hi) start = lo, limit = hi;
   }
   char hex[32];
   snprintf(hex, sizeof hex, "0x%llx", static_cast<unsigned long long>(address));
@@ -489,6 +509,7 @@ Result<const Program*> CodeObject::program_at(uint64_t address) {
   const SymbolInfo* s = symbol_at(address);
   uint64_t base = address, end = limit;
   std::string name = hex;
+  if (s && (s->address < start || s->address % 4 != 0)) s = nullptr;
   if (s && s->is_function) {
     base = s->address;
     name = s->name;

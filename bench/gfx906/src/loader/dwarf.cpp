@@ -46,6 +46,8 @@ DwarfSections find_dwarf_sections(Bytes elf) {
 
 namespace {
 
+constexpr size_t kMostFiles = 1u << 16;  // names may be referred to again and again
+
 struct Entry {
   std::string path;
   uint64_t dir = 0;
@@ -60,7 +62,9 @@ std::vector<Entry> read_entries(Cursor& c, const DwarfSections& s, bool dwarf64)
   }
   const uint64_t count = c.uleb();
   std::vector<Entry> out;
-  for (uint64_t k = 0; k < count && !c.bad && k < 1u << 20; ++k) {
+  if (format.empty()) return out;  // entries that take no space could be any number
+  if (count > kMostFiles) c.bad = true;
+  for (uint64_t k = 0; k < count && !c.bad; ++k) {
     Entry e;
     for (const auto& [content, form] : format) {
       std::string text;
@@ -145,6 +149,7 @@ void read_unit(Cursor c, uint64_t offset, bool dwarf64, const DwarfSections& sec
     }
   }
   const auto first_file = static_cast<uint32_t>(out.files.size());
+  if (c.bad || out.files.size() + files.size() > kMostFiles) return;
   for (const Entry& f : files) out.files.push_back(join(dirs, f));
   out.first_file[offset] = first_file;
 

@@ -1,6 +1,8 @@
 // Reads the pieces that DWARF sections are made of, and finds the sections.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -44,13 +46,15 @@ struct Cursor {
     bad = true;
     return v;
   }
+  // Names longer than any file system's are cut.
   std::string str() {
     const auto* z = static_cast<const uint8_t*>(std::memchr(p, 0, static_cast<size_t>(end - p)));
     if (!z) {
       bad = true;
       return {};
     }
-    std::string s(reinterpret_cast<const char*>(p), static_cast<size_t>(z - p));
+    constexpr ptrdiff_t kLongest = 4096;
+    std::string s(reinterpret_cast<const char*>(p), static_cast<size_t>(std::min(z - p, kLongest)));
     p = z + 1;
     return s;
   }

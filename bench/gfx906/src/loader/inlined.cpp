@@ -56,6 +56,9 @@ struct Value {
   enum Kind : uint8_t { kNumber, kAddress, kAddressIndex, kListIndex } kind = kNumber;
 };
 
+// Ranges may be referred to again and again; a large library has some hundred thousand.
+constexpr size_t kMostCalls = 1u << 22;
+
 struct Unit {
   const DwarfSections& sections;
   const std::map<uint64_t, uint32_t>& first_file;
@@ -129,8 +132,11 @@ Value Unit::read(Cursor& c, uint64_t form, int64_t constant) const {
     case 0x1d:
     case 0x1f:
       return {c.u(offset_bytes())};
-    case 0x16:
-      return read(c, c.uleb(), 0);
+    case 0x16: {  // the form stands here, and is not this one again
+      const uint64_t stated = c.uleb();
+      c.bad |= stated == form;
+      return c.bad ? Value{} : read(c, stated, 0);
+    }
     case 0x19:
       return {1};
     case 0x1b:
@@ -304,6 +310,7 @@ void Unit::walk(Cursor c, const Abbreviations& abbreviations) {
     if (c.bad) return;
     if (a.tag == kCompileUnit) begin(a, values);
     if (a.tag == kInlinedSubroutine) call(a, values);
+    if (out.size() > kMostCalls) return;
   }
 }
 
@@ -312,6 +319,8 @@ void Unit::walk(Cursor c, const Abbreviations& abbreviations) {
 std::vector<InlinedCall> read_inlined_calls(const DwarfSections& s,
                                             const std::map<uint64_t, uint32_t>& first_file) {
   std::vector<InlinedCall> out;
+  Abbreviations abbreviations;  // those that the last unit had; units often share them
+  std::optional<uint64_t> read_from;
   Cursor all{s.info.data(), s.info.data() + s.info.size()};
   while (all.p < all.end && !all.bad) {
     Unit unit{s, first_file, out};
@@ -327,10 +336,14 @@ std::vector<InlinedCall> read_inlined_calls(const DwarfSections& s,
     const bool five = unit.version == 5;
     const uint64_t type = five ? c.u(1) : 1;
     if (five) unit.address_bytes = c.u(1);
-    const uint64_t abbreviations = c.u(unit.offset_bytes());
+    const uint64_t table = c.u(unit.offset_bytes());
     if (!five) unit.address_bytes = c.u(1);
     if (type != 1 || unit.address_bytes != 8 || c.bad) continue;  // not a compile unit
-    unit.walk(c, read_abbreviations(s.abbrev, abbreviations));
+    if (read_from != table) {
+      abbreviations = read_abbreviations(s.abbrev, table);
+      read_from = table;
+    }
+    unit.walk(c, abbreviations);
   }
   return out;
 }

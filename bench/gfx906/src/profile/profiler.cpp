@@ -77,7 +77,6 @@ struct Profiler::Launch {
   std::vector<std::unique_ptr<UnitCaches>> idle;  // compute units without a group
   std::unordered_map<uint64_t, std::unique_ptr<GroupProfile>> groups;  // by linear number
   Counters sum;
-  uint32_t begun = 0;
   std::atomic<uint64_t> instructions{0};
   uint64_t first_half = 0;  // of these, in the first half of the sample
 
