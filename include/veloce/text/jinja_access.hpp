@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "veloce/text/jinja_ops.hpp"
-#include "veloce/text/jinja_strings.hpp"
+#include "veloce/text/jinja_string_methods.hpp"
 
 namespace veloce::text::jinja {
 
@@ -47,83 +47,87 @@ inline Value index_items(Runtime& rt, const Value& self, Args& args) {
 }
 
 inline constexpr MethodEntry kListMethods[] = {
-    {"copy", VELOCE_JINJA_METHOD{bind(rt, "copy", args, 0, {});
-return make_list(rt, self.items());
-}  // namespace detail
-}  // namespace veloce::text::jinja
-, {"count", count_items}, {"index", index_items},
-}
-;
+    {"copy",
+     [](Runtime& rt, const Value& self, Args& args) -> Value {
+       bind(rt, "copy", args, 0, {});
+       return make_list(rt, self.items());
+     }},
+    {"count", count_items},
+    {"index", index_items},
+};
 inline constexpr MethodEntry kTupleMethods[] = {{"count", count_items}, {"index", index_items}};
 inline constexpr MethodEntry kDictMethods[] = {
-    {"copy", VELOCE_JINJA_METHOD{bind(rt, "copy", args, 0, {});
-return make_dict(rt, self.get<DictObject>().dict);
-}
-}
-, {"get", VELOCE_JINJA_METHOD{const auto a = bind(rt, "get", args, 1, {"", ""});
-if (rt.failed() || !check_hashable(rt, a[0])) return {};
-const Value* found = self.get<DictObject>().dict.find(a[0]);
-if (found != nullptr) return *found;
-return a[1].is_missing() ? Value::none() : a[1];
-}
-}
-, {"items", VELOCE_JINJA_METHOD{return make_view(rt, self, ViewObject::What::kItems, args);
-}
-}
-, {"keys", VELOCE_JINJA_METHOD{return make_view(rt, self, ViewObject::What::kKeys, args);
-}
-}
-, {"values", VELOCE_JINJA_METHOD{return make_view(rt, self, ViewObject::What::kValues, args);
-}
-}
-,
-}
-;
+    {"copy",
+     [](Runtime& rt, const Value& self, Args& args) -> Value {
+       bind(rt, "copy", args, 0, {});
+       return make_dict(rt, self.get<DictObject>().dict);
+     }},
+    {"get",
+     [](Runtime& rt, const Value& self, Args& args) -> Value {
+       const auto a = bind(rt, "get", args, 1, {"", ""});
+       if (rt.failed() || !check_hashable(rt, a[0])) return {};
+       const Value* found = self.get<DictObject>().dict.find(a[0]);
+       if (found != nullptr) return *found;
+       return a[1].is_missing() ? Value::none() : a[1];
+     }},
+    {"items",
+     [](Runtime& rt, const Value& self, Args& args) -> Value {
+       return make_view(rt, self, ViewObject::What::kItems, args);
+     }},
+    {"keys",
+     [](Runtime& rt, const Value& self, Args& args) -> Value {
+       return make_view(rt, self, ViewObject::What::kKeys, args);
+     }},
+    {"values",
+     [](Runtime& rt, const Value& self, Args& args) -> Value {
+       return make_view(rt, self, ViewObject::What::kValues, args);
+     }},
+};
 inline constexpr MethodEntry kIntMethods[] = {
-    {"bit_count", VELOCE_JINJA_METHOD{bind(rt, "bit_count", args, 0, {});
-BigInt v = to_big(self);
-std::int64_t n = 0;
-for (char c : magnitude_digits(make_big(rt, v.negative() ? -v : v), 2, false))
-  n += c == '1' ? 1 : 0;
-return Value::integer(n);
-}
-}
-, {"bit_length", VELOCE_JINJA_METHOD{bind(rt, "bit_length", args, 0, {});
-return Value::integer(std::int64_t(to_big(self).bit_length()));
-}
-}
-, {"conjugate", VELOCE_JINJA_METHOD{bind(rt, "conjugate", args, 0, {});
-return add(rt, self, Value::integer(0));
-}
-}
-,
-}
-;
+    {"bit_count",
+     [](Runtime& rt, const Value& self, Args& args) -> Value {
+       bind(rt, "bit_count", args, 0, {});
+       BigInt v = to_big(self);
+       std::int64_t n = 0;
+       for (char c : magnitude_digits(make_big(rt, v.negative() ? -v : v), 2, false))
+         n += c == '1' ? 1 : 0;
+       return Value::integer(n);
+     }},
+    {"bit_length",
+     [](Runtime& rt, const Value& self, Args& args) -> Value {
+       bind(rt, "bit_length", args, 0, {});
+       return Value::integer(std::int64_t(to_big(self).bit_length()));
+     }},
+    {"conjugate",
+     [](Runtime& rt, const Value& self, Args& args) -> Value {
+       bind(rt, "conjugate", args, 0, {});
+       return add(rt, self, Value::integer(0));
+     }},
+};
 inline constexpr MethodEntry kFloatMethods[] = {
-    {"is_integer", VELOCE_JINJA_METHOD{bind(rt, "is_integer", args, 0, {});
-return Value::boolean(std::isfinite(self.as_float()) &&
-                      self.as_float() == std::floor(self.as_float()));
-}
-}
-,
-}
-;
+    {"is_integer",
+     [](Runtime& rt, const Value& self, Args& args) -> Value {
+       bind(rt, "is_integer", args, 0, {});
+       return Value::boolean(std::isfinite(self.as_float()) &&
+                             self.as_float() == std::floor(self.as_float()));
+     }},
+};
 inline constexpr MethodEntry kCyclerMethods[] = {
-    {"next", VELOCE_JINJA_METHOD{bind(rt, "next", args, 0, {});
-CyclerObject& cycler = self.get<CyclerObject>();
-const Value out = cycler.items[cycler.next];
-cycler.next = (cycler.next + 1) % cycler.items.size();
-return out;
-}
-}
-, {"reset", VELOCE_JINJA_METHOD{bind(rt, "reset", args, 0, {});
-self.get<CyclerObject>().next = 0;
-return Value::none();
-}
-}
-,
-}
-;
+    {"next",
+     [](Runtime& rt, const Value& self, Args& args) -> Value {
+       bind(rt, "next", args, 0, {});
+       CyclerObject& cycler = self.get<CyclerObject>();
+       const Value out = cycler.items[cycler.next];
+       cycler.next = (cycler.next + 1) % cycler.items.size();
+       return out;
+     }},
+    {"reset",
+     [](Runtime& rt, const Value& self, Args& args) -> Value {
+       bind(rt, "reset", args, 0, {});
+       self.get<CyclerObject>().next = 0;
+       return Value::none();
+     }},
+};
 
 // What would change the object: hidden by the sandbox.
 inline constexpr std::string_view kListMutators[] = {"append", "clear",  "extend",  "insert",

@@ -370,70 +370,100 @@ inline Value filter_escape(Runtime& rt, const Value& v, Args& args) {
   return make_string(rt, escaped_text(rt, v)).with_markup(true);
 }
 
-#define VELOCE_JINJA_FILTER [](Runtime & rt, const Value& v, Args& args) -> Value
 inline constexpr FilterEntry kFilters[] = {
-    {"abs", filter_abs}, {"attr", filter_attr}, {"batch", filter_batch},
-    {"capitalize", VELOCE_JINJA_FILTER{return text_filter(rt, v, args, capitalized);
-}  // namespace detail
-}  // namespace veloce::text::jinja
-, {"center", filter_center}, {"count", filter_length}, {"d", filter_default},
-    {"default", filter_default}, {"dictsort", filter_dictsort}, {"e", filter_escape},
-    {"escape", filter_escape}, {"filesizeformat", filter_filesizeformat}, {"first", filter_first},
+    {"abs", filter_abs},
+    {"attr", filter_attr},
+    {"batch", filter_batch},
+    {"capitalize",
+     [](Runtime& rt, const Value& v, Args& args) -> Value {
+       return text_filter(rt, v, args, capitalized);
+     }},
+    {"center", filter_center},
+    {"count", filter_length},
+    {"d", filter_default},
+    {"default", filter_default},
+    {"dictsort", filter_dictsort},
+    {"e", filter_escape},
+    {"escape", filter_escape},
+    {"filesizeformat", filter_filesizeformat},
+    {"first", filter_first},
     {"float", filter_float},
-    {"forceescape", VELOCE_JINJA_FILTER{bind(rt, "forceescape", args, 0, {});
-return make_string(rt, html_escape(str(rt, v))).with_markup(true);
-}
-}
-, {"format", filter_format}, {"from_json", filter_from_json}, {"groupby", filter_groupby},
-    {"indent", filter_indent}, {"int", filter_int}, {"items", filter_items}, {"join", filter_join},
-    {"last", filter_last}, {"length", filter_length}, {"list", filter_list},
-    {"lower", VELOCE_JINJA_FILTER{return text_filter(
-                  rt, v, args, [](std::string_view t) { return to_case(t, Case::kLower); });
-}
-}
-, {"map", filter_map}, {"max", VELOCE_JINJA_FILTER{return extreme(rt, v, args, 1);
-}
-}
-, {"min", VELOCE_JINJA_FILTER{return extreme(rt, v, args, -1);
-}
-}
-, {"pprint", filter_pprint}, {"random", filter_random},
-    {"reject", VELOCE_JINJA_FILTER{return select_items(rt, v, args, false, false);
-}
-}
-, {"rejectattr", VELOCE_JINJA_FILTER{return select_items(rt, v, args, false, true);
-}
-}
-, {"replace", filter_string_replace}, {"reverse", filter_reverse}, {"round", filter_round},
-    {"safe", VELOCE_JINJA_FILTER{bind(rt, "safe", args, 0, {});
-return str_value(rt, v).with_markup(true);
-}
-}
-, {"select", VELOCE_JINJA_FILTER{return select_items(rt, v, args, true, false);
-}
-}
-, {"selectattr", VELOCE_JINJA_FILTER{return select_items(rt, v, args, true, true);
-}
-}
-, {"slice", filter_slice}, {"sort", filter_sort},
-    {"string", VELOCE_JINJA_FILTER{bind(rt, "string", args, 0, {});
-return str_value(rt, v);
-}
-}
-, {"striptags", filter_striptags}, {"sum", filter_sum},
-    {"title", VELOCE_JINJA_FILTER{return text_filter(rt, v, args, title_words);
-}
-}
-, {"tojson", filter_tojson}, {"trim", filter_trim}, {"truncate", filter_truncate},
+    {"forceescape",
+     [](Runtime& rt, const Value& v, Args& args) -> Value {
+       bind(rt, "forceescape", args, 0, {});
+       return make_string(rt, html_escape(str(rt, v))).with_markup(true);
+     }},
+    {"format", filter_format},
+    {"from_json", filter_from_json},
+    {"groupby", filter_groupby},
+    {"indent", filter_indent},
+    {"int", filter_int},
+    {"items", filter_items},
+    {"join", filter_join},
+    {"last", filter_last},
+    {"length", filter_length},
+    {"list", filter_list},
+    {"lower",
+     [](Runtime& rt, const Value& v, Args& args) -> Value {
+       return text_filter(rt, v, args, [](std::string_view t) { return to_case(t, Case::kLower); });
+     }},
+    {"map", filter_map},
+    {"max",
+     [](Runtime& rt, const Value& v, Args& args) -> Value { return extreme(rt, v, args, 1); }},
+    {"min",
+     [](Runtime& rt, const Value& v, Args& args) -> Value { return extreme(rt, v, args, -1); }},
+    {"pprint", filter_pprint},
+    {"random", filter_random},
+    {"reject",
+     [](Runtime& rt, const Value& v, Args& args) -> Value {
+       return select_items(rt, v, args, false, false);
+     }},
+    {"rejectattr",
+     [](Runtime& rt, const Value& v, Args& args) -> Value {
+       return select_items(rt, v, args, false, true);
+     }},
+    {"replace", filter_string_replace},
+    {"reverse", filter_reverse},
+    {"round", filter_round},
+    {"safe",
+     [](Runtime& rt, const Value& v, Args& args) -> Value {
+       bind(rt, "safe", args, 0, {});
+       return str_value(rt, v).with_markup(true);
+     }},
+    {"select",
+     [](Runtime& rt, const Value& v, Args& args) -> Value {
+       return select_items(rt, v, args, true, false);
+     }},
+    {"selectattr",
+     [](Runtime& rt, const Value& v, Args& args) -> Value {
+       return select_items(rt, v, args, true, true);
+     }},
+    {"slice", filter_slice},
+    {"sort", filter_sort},
+    {"string",
+     [](Runtime& rt, const Value& v, Args& args) -> Value {
+       bind(rt, "string", args, 0, {});
+       return str_value(rt, v);
+     }},
+    {"striptags", filter_striptags},
+    {"sum", filter_sum},
+    {"title",
+     [](Runtime& rt, const Value& v, Args& args) -> Value {
+       return text_filter(rt, v, args, title_words);
+     }},
+    {"tojson", filter_tojson},
+    {"trim", filter_trim},
+    {"truncate", filter_truncate},
     {"unique", filter_unique},
-    {"upper", VELOCE_JINJA_FILTER{return text_filter(
-                  rt, v, args, [](std::string_view t) { return to_case(t, Case::kUpper); });
-}
-}
-, {"urlencode", filter_urlencode}, {"wordcount", filter_wordcount}, {"wordwrap", filter_wordwrap},
+    {"upper",
+     [](Runtime& rt, const Value& v, Args& args) -> Value {
+       return text_filter(rt, v, args, [](std::string_view t) { return to_case(t, Case::kUpper); });
+     }},
+    {"urlencode", filter_urlencode},
+    {"wordcount", filter_wordcount},
+    {"wordwrap", filter_wordwrap},
     {"xmlattr", filter_xmlattr},
-}
-;
+};
 
 }  // namespace detail
 

@@ -83,24 +83,23 @@ struct LoopObject : Object {
 
 namespace detail {
 inline constexpr MethodEntry kLoopMethods[] = {
-    {"changed", VELOCE_JINJA_METHOD{LoopObject& loop = self.get<LoopObject>();
-for (const Value& v : args.positional) note_child(loop, v);
-if (!check_depth(rt, loop)) return {};
-const bool same = loop.changed_before && rt.step(args.positional.size()) &&
-                  equal_items(loop.last_changed, args.positional);
-loop.changed_before = true;
-loop.last_changed = args.positional;
-return Value::boolean(!same);
-}  // namespace detail
-}  // namespace veloce::text::jinja
-, {"cycle", VELOCE_JINJA_METHOD{
-                if (args.positional.empty()) return type_error(rt, "no items for cycling given");
-return args.positional[std::size_t(self.get<LoopObject>().index0) % args.positional.size()];
-}
-}
-,
-}
-;
+    {"changed",
+     [](Runtime& rt, const Value& self, Args& args) -> Value {
+       LoopObject& loop = self.get<LoopObject>();
+       for (const Value& v : args.positional) note_child(loop, v);
+       if (!check_depth(rt, loop)) return {};
+       const bool same = loop.changed_before && rt.step(args.positional.size()) &&
+                         equal_items(loop.last_changed, args.positional);
+       loop.changed_before = true;
+       loop.last_changed = args.positional;
+       return Value::boolean(!same);
+     }},
+    {"cycle",
+     [](Runtime& rt, const Value& self, Args& args) -> Value {
+       if (args.positional.empty()) return type_error(rt, "no items for cycling given");
+       return args.positional[std::size_t(self.get<LoopObject>().index0) % args.positional.size()];
+     }},
+};
 }  // namespace detail
 
 inline Value object_attribute(Runtime& rt, const Value& object, std::string_view name) {

@@ -50,16 +50,6 @@ inline bool none_given(Runtime& rt, Args& args) {
   return !rt.failed();
 }
 
-#define VELOCE_JINJA_TEST []([[maybe_unused]] Runtime & rt, const Value& v, Args& args) -> bool
-#define VELOCE_JINJA_IS(expression)              \
-  VELOCE_JINJA_TEST {                            \
-    return none_given(rt, args) && (expression); \
-  }
-#define VELOCE_JINJA_ORDER(op, expression)                             \
-  VELOCE_JINJA_TEST {                                                  \
-    return ordered(rt, v, args, op, [](int c) { return expression; }); \
-  }
-
 inline bool test_equal(Runtime& rt, const Value& v, Args& args) {
   const auto a = bind(rt, "eq", args, 1, {""});
   return !rt.failed() && equal_counted(rt, v, a[0]);
@@ -70,49 +60,154 @@ inline bool test_not_equal(Runtime& rt, const Value& v, Args& args) {
 }
 
 inline constexpr TestEntry kTests[] = {
-    {"!=", test_not_equal}, {"<", VELOCE_JINJA_ORDER("<", c < 0)},
-    {"<=", VELOCE_JINJA_ORDER("<=", c <= 0)}, {"==", test_equal},
-    {">", VELOCE_JINJA_ORDER(">", c > 0)}, {">=", VELOCE_JINJA_ORDER(">=", c >= 0)},
-    {"boolean", VELOCE_JINJA_IS(v.is(Kind::kBool))}, {"callable", VELOCE_JINJA_IS(is_callable(v))},
-    {"defined", VELOCE_JINJA_IS(!v.is_undefined())},
-    {"divisibleby", VELOCE_JINJA_TEST{const auto a = bind(rt, "divisibleby", args, 1, {"num"});
-return !rt.failed() && remainder_is(rt, v, a[0], 0);
-}  // namespace detail
-}  // namespace veloce::text::jinja
-, {"eq", test_equal}, {"equalto", test_equal},
-    {"escaped", VELOCE_JINJA_IS(v.is_string() && v.markup())},
-    {"even", VELOCE_JINJA_IS(remainder_is(rt, v, Value::integer(2), 0))},
-    {"false", VELOCE_JINJA_IS(v.is(Kind::kBool) && !v.as_bool())},
-    {"filter", VELOCE_JINJA_IS(check_hashable(rt, v) && v.is_string() && is_filter_name(v.text()))},
-    {"float", VELOCE_JINJA_IS(v.is(Kind::kFloat))}, {"ge", VELOCE_JINJA_ORDER(">=", c >= 0)},
-    {"greaterthan", VELOCE_JINJA_ORDER(">", c > 0)}, {"gt", VELOCE_JINJA_ORDER(">", c > 0)},
-    {"in", VELOCE_JINJA_TEST{const auto a = bind(rt, "in", args, 1, {"seq"});
-return !rt.failed() && contains(rt, a[0], v);
-}
-}
-, {"integer", VELOCE_JINJA_IS(v.is(Kind::kInt) || v.is(Kind::kBigInt))},
-    {"iterable", VELOCE_JINJA_IS(is_iterable(v))}, {"le", VELOCE_JINJA_ORDER("<=", c <= 0)},
-    {"lessthan", VELOCE_JINJA_ORDER("<", c < 0)},
-    {"lower", VELOCE_JINJA_IS(has_only_case(str(rt, v), false))},
-    {"lt", VELOCE_JINJA_ORDER("<", c < 0)}, {"mapping", VELOCE_JINJA_IS(v.is_dict())},
-    {"ne", test_not_equal}, {"none", VELOCE_JINJA_IS(v.is_none())},
-    {"number", VELOCE_JINJA_IS(v.is_number())},
-    {"odd", VELOCE_JINJA_IS(remainder_is(rt, v, Value::integer(2), 1))},
-    {"sameas", VELOCE_JINJA_TEST{const auto a = bind(rt, "sameas", args, 1, {"other"});
-return !rt.failed() && same_object(v, a[0]);
-}
-}
-,
-    {"sequence", VELOCE_JINJA_IS(v.is_undefined() || v.is_string() || v.is_sequence() ||
-                                 v.is_dict() || v.is(Kind::kRange))},
-    {"string", VELOCE_JINJA_IS(v.is_string())},
+    {"!=", test_not_equal},
+    {"<",
+     [](Runtime& rt, const Value& v, Args& args) -> bool {
+       return ordered(rt, v, args, "<", [](int c) { return c < 0; });
+     }},
+    {"<=",
+     [](Runtime& rt, const Value& v, Args& args) -> bool {
+       return ordered(rt, v, args, "<=", [](int c) { return c <= 0; });
+     }},
+    {"==", test_equal},
+    {">",
+     [](Runtime& rt, const Value& v, Args& args) -> bool {
+       return ordered(rt, v, args, ">", [](int c) { return c > 0; });
+     }},
+    {">=",
+     [](Runtime& rt, const Value& v, Args& args) -> bool {
+       return ordered(rt, v, args, ">=", [](int c) { return c >= 0; });
+     }},
+    {"boolean",
+     [](Runtime& rt, const Value& v, Args& args) -> bool {
+       return none_given(rt, args) && v.is(Kind::kBool);
+     }},
+    {"callable",
+     [](Runtime& rt, const Value& v, Args& args) -> bool {
+       return none_given(rt, args) && is_callable(v);
+     }},
+    {"defined",
+     [](Runtime& rt, const Value& v, Args& args) -> bool {
+       return none_given(rt, args) && !v.is_undefined();
+     }},
+    {"divisibleby",
+     [](Runtime& rt, const Value& v, Args& args) -> bool {
+       const auto a = bind(rt, "divisibleby", args, 1, {"num"});
+       return !rt.failed() && remainder_is(rt, v, a[0], 0);
+     }},
+    {"eq", test_equal},
+    {"equalto", test_equal},
+    {"escaped",
+     [](Runtime& rt, const Value& v, Args& args) -> bool {
+       return none_given(rt, args) && v.is_string() && v.markup();
+     }},
+    {"even",
+     [](Runtime& rt, const Value& v, Args& args) -> bool {
+       return none_given(rt, args) && remainder_is(rt, v, Value::integer(2), 0);
+     }},
+    {"false",
+     [](Runtime& rt, const Value& v, Args& args) -> bool {
+       return none_given(rt, args) && v.is(Kind::kBool) && !v.as_bool();
+     }},
+    {"filter",
+     [](Runtime& rt, const Value& v, Args& args) -> bool {
+       return none_given(rt, args) &&
+              (check_hashable(rt, v) && v.is_string() && is_filter_name(v.text()));
+     }},
+    {"float",
+     [](Runtime& rt, const Value& v, Args& args) -> bool {
+       return none_given(rt, args) && v.is(Kind::kFloat);
+     }},
+    {"ge",
+     [](Runtime& rt, const Value& v, Args& args) -> bool {
+       return ordered(rt, v, args, ">=", [](int c) { return c >= 0; });
+     }},
+    {"greaterthan",
+     [](Runtime& rt, const Value& v, Args& args) -> bool {
+       return ordered(rt, v, args, ">", [](int c) { return c > 0; });
+     }},
+    {"gt",
+     [](Runtime& rt, const Value& v, Args& args) -> bool {
+       return ordered(rt, v, args, ">", [](int c) { return c > 0; });
+     }},
+    {"in",
+     [](Runtime& rt, const Value& v, Args& args) -> bool {
+       const auto a = bind(rt, "in", args, 1, {"seq"});
+       return !rt.failed() && contains(rt, a[0], v);
+     }},
+    {"integer",
+     [](Runtime& rt, const Value& v, Args& args) -> bool {
+       return none_given(rt, args) && (v.is(Kind::kInt) || v.is(Kind::kBigInt));
+     }},
+    {"iterable",
+     [](Runtime& rt, const Value& v, Args& args) -> bool {
+       return none_given(rt, args) && is_iterable(v);
+     }},
+    {"le",
+     [](Runtime& rt, const Value& v, Args& args) -> bool {
+       return ordered(rt, v, args, "<=", [](int c) { return c <= 0; });
+     }},
+    {"lessthan",
+     [](Runtime& rt, const Value& v, Args& args) -> bool {
+       return ordered(rt, v, args, "<", [](int c) { return c < 0; });
+     }},
+    {"lower",
+     [](Runtime& rt, const Value& v, Args& args) -> bool {
+       return none_given(rt, args) && has_only_case(str(rt, v), false);
+     }},
+    {"lt",
+     [](Runtime& rt, const Value& v, Args& args) -> bool {
+       return ordered(rt, v, args, "<", [](int c) { return c < 0; });
+     }},
+    {"mapping",
+     [](Runtime& rt, const Value& v, Args& args) -> bool {
+       return none_given(rt, args) && v.is_dict();
+     }},
+    {"ne", test_not_equal},
+    {"none",
+     [](Runtime& rt, const Value& v, Args& args) -> bool {
+       return none_given(rt, args) && v.is_none();
+     }},
+    {"number",
+     [](Runtime& rt, const Value& v, Args& args) -> bool {
+       return none_given(rt, args) && v.is_number();
+     }},
+    {"odd",
+     [](Runtime& rt, const Value& v, Args& args) -> bool {
+       return none_given(rt, args) && remainder_is(rt, v, Value::integer(2), 1);
+     }},
+    {"sameas",
+     [](Runtime& rt, const Value& v, Args& args) -> bool {
+       const auto a = bind(rt, "sameas", args, 1, {"other"});
+       return !rt.failed() && same_object(v, a[0]);
+     }},
+    {"sequence",
+     [](Runtime& rt, const Value& v, Args& args) -> bool {
+       return none_given(rt, args) && (v.is_undefined() || v.is_string() || v.is_sequence() ||
+                                       v.is_dict() || v.is(Kind::kRange));
+     }},
+    {"string",
+     [](Runtime& rt, const Value& v, Args& args) -> bool {
+       return none_given(rt, args) && v.is_string();
+     }},
     {"test",
-     VELOCE_JINJA_IS(check_hashable(rt, v) && v.is_string() && find_test(v.text()) != nullptr)},
-    {"true", VELOCE_JINJA_IS(v.is(Kind::kBool) && v.as_bool())},
-    {"undefined", VELOCE_JINJA_IS(v.is_undefined())},
-    {"upper", VELOCE_JINJA_IS(has_only_case(str(rt, v), true))},
-}
-;
+     [](Runtime& rt, const Value& v, Args& args) -> bool {
+       return none_given(rt, args) &&
+              (check_hashable(rt, v) && v.is_string() && find_test(v.text()) != nullptr);
+     }},
+    {"true",
+     [](Runtime& rt, const Value& v, Args& args) -> bool {
+       return none_given(rt, args) && v.is(Kind::kBool) && v.as_bool();
+     }},
+    {"undefined",
+     [](Runtime& rt, const Value& v, Args& args) -> bool {
+       return none_given(rt, args) && v.is_undefined();
+     }},
+    {"upper",
+     [](Runtime& rt, const Value& v, Args& args) -> bool {
+       return none_given(rt, args) && has_only_case(str(rt, v), true);
+     }},
+};
 
 }  // namespace detail
 
