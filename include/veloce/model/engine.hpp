@@ -82,7 +82,8 @@ class Engine {
 
   // Reads the tokens into their sequences and computes the asked-for logits. A step may hold tokens
   // of many sequences; those of one sequence stand next to each other, in order of position. On an
-  // error nothing was appended.
+  // error nothing was appended: kInvalidArgument for a wrong batch, kIo where the model's file can
+  // no longer be read, kOutOfMemory for more rows of logits than before.
   virtual Status step(std::span<const Token> batch) = 0;
 
   // Logits after batch[index] of the last step (info().vocabulary floats). Empty if they were not
