@@ -79,13 +79,8 @@ class App {
     add_openapi_route(http_, service);
   }
 
-  int run() {
-    sigset_t signals;
-    sigemptyset(&signals);
-    for (const int signal : {SIGINT, SIGTERM}) sigaddset(&signals, signal);
-    // Before any thread, so that all inherit it and only sigwait() below sees them.
-    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-    signal(SIGPIPE, SIG_IGN);
+  // `signals`: those that end the server, blocked in every thread.
+  int run(const sigset_t& signals) {
     if (const Status status = check(); !status) return complain(status);
     if (const Status status = http_.bind(); !status) return complain(status);
     announce();
@@ -230,8 +225,15 @@ int run_server(const Options& options, const EngineSource& source) {
     std::fprintf(stderr, "veloce-serve: cannot open log file '%s'\n", options.log.file.c_str());
     return 1;
   }
+  // Before any thread (the HTTP server has one from the start), so that all inherit it and only
+  // sigwait() sees them: a thread that does not block SIGTERM dies of it, and the process with it.
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int ending : {SIGINT, SIGTERM}) sigaddset(&signals, ending);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
   App app(options, source);
-  return app.run();
+  return app.run(signals);
 }
 
 }  // namespace veloce::serve

@@ -1,7 +1,8 @@
 """HTTP, errors, keys, limits, disconnects, life cycle."""
-import json, os, re, signal, subprocess, threading, time, urllib.request
+import json, os, re, signal, socket, subprocess, threading, time, urllib.request
+import openai
 import pytest
-from conftest import BUILD, chat_body, fake
+from conftest import BUILD, SMOL, TINY, chat_body, fake
 
 CHAT = "/v1/chat/completions"
 
@@ -256,3 +257,93 @@ def test_the_description_knows_every_route(server):
         for method, operation in operations.items():
             assert operation["summary"], (method, path)
             assert (method == "post") == ("requestBody" in operation), (method, path)
+
+
+def test_unix_sockets(tmp_path):
+    """A socket left behind by a killed server is replaced; a file, and the socket of a server that runs, are not."""
+    program, path = os.path.join(BUILD, "tests/veloce-serve-fake"), str(tmp_path / "veloce.sock")
+    def ask():
+        with socket.socket(socket.AF_UNIX) as c:
+            c.settimeout(10)
+            c.connect(path)
+            c.sendall(b"GET /v1/models HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            return b"".join(iter(lambda: c.recv(4096), b""))
+    def start():
+        process = subprocess.Popen([program, "-m", SMOL or TINY, "--host", path], stderr=subprocess.DEVNULL)
+        for _ in range(500):
+            try:
+                if b" 200 " in ask(): break
+            except OSError: pass
+            time.sleep(0.02)
+        return process
+    first = start()
+    assert b" 200 OK" in ask()
+    second = subprocess.run([program, "-m", SMOL or TINY, "--host", path], capture_output=True, text=True, timeout=30)
+    assert second.returncode == 1 and path in second.stderr
+    assert b" 200 OK" in ask()
+    first.kill(), first.wait()
+    third = start()
+    assert b" 200 OK" in ask()
+    third.terminate()
+    assert third.wait(30) == 0 and not os.path.exists(path)
+    with open(path, "w") as f: f.write("a user's text")
+    refused = subprocess.run([program, "-m", SMOL or TINY, "--host", path], capture_output=True, text=True, timeout=30)
+    assert refused.returncode == 1 and path in refused.stderr and open(path).read() == "a user's text"
+
+
+def test_names_with_slashes_and_the_scheme_of_a_key():
+    s = fake("-a", "org/some-model,other", "--api-key", "k")
+    try:
+        client = openai.OpenAI(base_url=s.url + "/v1", api_key="k", max_retries=0)
+        for name in ("org/some-model", "other"): assert client.models.retrieve(name).id == name
+        with pytest.raises(openai.NotFoundError): client.models.retrieve("org/none")
+        assert "/v1/models/{id}" in s.get("/openapi.json")[1]["paths"]
+        for scheme in ("Bearer", "bearer", "BEARER"): assert s.get("/props", {"Authorization": scheme + " k"})[0] == 200
+    finally:
+        s.stop()
+
+
+def test_http_1_0_gets_no_chunks(server):
+    data = json.dumps(chat_body(stream=True)).encode()
+    for keep in ("", "Connection: keep-alive\r\n"):
+        with server.connect() as c:
+            c.sendall(f"POST {CHAT} HTTP/1.0\r\n{keep}Content-Length: {len(data)}\r\n\r\n".encode() + data)
+            answer = b"".join(iter(lambda: c.recv(65536), b""))   # to the end of the connection
+        head, _, body = answer.partition(b"\r\n\r\n")
+        assert b" 200 OK" in head and b"chunked" not in head.lower() and b"connection: close" in head.lower() and b"content-length" not in head.lower()
+        assert body.startswith(b"data: {") and body.endswith(b"data: [DONE]\n\n")
+
+
+def test_bad_chunks_are_the_clients_fault(server):
+    for chunks in (b"zz\r\n{}\r\n0\r\n\r\n", b"ffffffffffffffffff\r\n{}", b"-1\r\n{}\r\n0\r\n\r\n"):
+        with server.connect() as c:
+            c.sendall(b"POST /tokenize HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks)
+            c.shutdown(socket.SHUT_WR)
+            assert c.recv(64).startswith(b"HTTP/1.1 400"), chunks
+    with server.connect() as c:
+        c.sendall(b"POST /tokenize HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"con\r\nA;note=1\r\ntent\":\"a\"}\r\n0\r\n\r\n")
+        assert c.recv(64).startswith(b"HTTP/1.1 200")
+
+
+def test_signals_end_it_in_order_whenever_they_come():
+    """No thread may die of a signal that another waits for: a server that gives up says so with its exit status, every time."""
+    program = os.path.join(BUILD, "tests/veloce-serve-fake")
+    for _ in range(5):
+        several = [subprocess.Popen([program, "-m", "/nonexistent.gguf", "--port", "0"], stderr=subprocess.DEVNULL) for _ in range(8)]
+        assert [p.wait(30) for p in several] == [1] * 8
+    for _ in range(10):
+        s = fake(wait=False)
+        assert s.stop() == 0
+
+
+def test_a_second_signal_ends_it_at_once():
+    s = fake(env={"VELOCE_FAKE_STEP_US": "20000"})
+    c = stream_and_leave(s, CHAT, chat_body(max_tokens=4000, stream=True, ignore_eos=True), 1)
+    s.process.send_signal(signal.SIGTERM)
+    assert s.until(lambda: "shutting down" in s.text())
+    status, text, _ = s.request("GET", "/health")
+    assert status == 503, text
+    start = time.monotonic()
+    s.process.send_signal(signal.SIGTERM)
+    assert s.process.wait(5) == 130 and time.monotonic() - start < 2
+    c.close()

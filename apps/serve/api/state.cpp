@@ -174,7 +174,7 @@ void add_state_routes(http::HttpServer& server, ServiceOf service) {
     server.route(
         "GET", path, [service](http::Exchange& exchange) { models(exchange, service()); }, open);
   }
-  server.route("GET", "/v1/models/{id}", [service](http::Exchange& exchange) {
+  server.route("GET", "/v1/models/{id...}", [service](http::Exchange& exchange) {
     const std::string& id = exchange.path_param("id");
     const auto& aliases = service().options().aliases;
     if (id != service().model_id() &&

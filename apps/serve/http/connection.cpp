@@ -166,7 +166,10 @@ ssize_t Connection::receive(char* data, std::size_t size) {
         return -1;
       }
     }
-    if (!wait(events, read_deadline_)) return -1;
+    if (!wait(events, read_deadline_)) {
+      timed_out_ = true;
+      return -1;
+    }
   }
 }
 
@@ -212,6 +215,14 @@ ssize_t Connection::write(const char* data, std::size_t size) {
       return -1;
     }
   }
+}
+
+void no_keep_alive(const httplib::Request& request) {
+  // The library decides by the request's header; the object is its own, and not const there.
+  auto& headers = const_cast<httplib::Request&>(request).headers;
+  headers.erase("Connection");
+  headers.emplace("Connection", "close");
+  if (Connection* connection = Connection::current()) connection->close_when_done();
 }
 
 void Connection::get_remote_ip_and_port(std::string& ip, int& port) const {

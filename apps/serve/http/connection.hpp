@@ -48,6 +48,8 @@ class Connection final : public httplib::Stream {
 
   // The connection this thread is serving; null elsewhere.
   static Connection*& current();
+  // Did a deadline end the last read?
+  bool timed_out() const { return timed_out_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -61,8 +63,12 @@ class Connection final : public httplib::Stream {
   Clock::time_point read_deadline_;
   bool close_ = false;
   bool broken_ = false;
+  bool timed_out_ = false;
   char buffer_[16384];
   std::size_t begin_ = 0, end_ = 0;
 };
+
+// The connection ends with the answer to this request, and the answer's headers say so.
+void no_keep_alive(const httplib::Request& request);
 
 }  // namespace veloce::serve::http

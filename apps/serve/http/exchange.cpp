@@ -30,8 +30,7 @@ void Exchange::stream(std::function<void(EventWriter&)> run) {
   response_.status = 200;
   response_.set_header("X-Accel-Buffering", "no");
   response_.set_header("Cache-Control", "no-cache");
-  response_.set_chunked_content_provider(
-      "text/event-stream",
+  const auto provide =
       [run = std::move(run), id = record_.id](std::size_t, httplib::DataSink& sink) {
         EventWriter writer(sink);
         try {
@@ -45,7 +44,14 @@ void Exchange::stream(std::function<void(EventWriter&)> run) {
         if (!writer.flush()) return false;
         sink.done();
         return true;
-      });
+      };
+  const char* type = "text/event-stream";
+  if (request_.version == "HTTP/1.0") {  // knows no chunks: the answer ends with the connection
+    no_keep_alive(request_);
+    response_.set_content_provider(type, provide);
+  } else {
+    response_.set_chunked_content_provider(type, provide);
+  }
 }
 
 PeerWatch::Handle Exchange::on_disconnect(std::function<void()> gone) const {

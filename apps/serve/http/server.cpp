@@ -3,12 +3,16 @@
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <strings.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <random>
@@ -73,14 +77,6 @@ bool announces_body(const httplib::Request& request) {
   return !length.empty() && length != "0";
 }
 
-void no_keep_alive(const httplib::Request& request) {
-  // The library decides by the request's header; the object is its own, and not const there.
-  auto& headers = const_cast<httplib::Request&>(request).headers;
-  headers.erase("Connection");
-  headers.emplace("Connection", "close");
-  if (Connection* connection = Connection::current()) connection->close_when_done();
-}
-
 std::string openssl_error() {
   char text[256] = "no reason given";
   if (const unsigned long code = ERR_get_error()) ERR_error_string_n(code, text, sizeof text);
@@ -105,6 +101,29 @@ Result<SSL_CTX*> load_tls(const std::string& certificate, const std::string& key
   return Status(Code::kInvalidArgument, "TLS: " + fault);
 }
 
+// Removes the socket that a server which was killed left behind; never a file of another kind, nor
+// the socket of a server that still listens.
+Status clear_socket_file(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path)
+    return {Code::kInvalidArgument, "--host: the socket's path '" + path + "' is longer than " +
+                                        std::to_string(sizeof address.sun_path - 1) + " bytes"};
+  std::memcpy(address.sun_path, path.data(), path.size());
+  struct stat file {};
+  if (lstat(path.c_str(), &file) != 0) return {};
+  if (!S_ISSOCK(file.st_mode))
+    return {Code::kInvalidArgument, "--host: '" + path + "' exists and is no socket"};
+  const int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const bool taken =
+      probe >= 0 &&
+      connect(probe, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  if (probe >= 0) close(probe);
+  if (taken) return {Code::kIo, "cannot listen on " + path + ": another server does"};
+  unlink(path.c_str());
+  return {};
+}
+
 }  // namespace
 
 HttpServer::HttpServer(HttpOptions options)
@@ -112,7 +131,10 @@ HttpServer::HttpServer(HttpOptions options)
   new_task_queue = [this]() -> httplib::TaskQueue* {
     return new WorkerPool(static_cast<std::size_t>(options_.threads), 64);
   };
-  // Waiting, time-outs and keep-alive are Connection's.
+  // Waiting, time-outs and keep-alive are Connection's; these make the header that announces them
+  // true, with time for a request that is under way when the connection would be closed.
+  set_keep_alive_timeout(std::max<std::int64_t>(1, options_.timeouts.keep_alive.count() - 5));
+  set_keep_alive_max_count(1000000);
   set_pre_routing_handler(
       [this](const auto& request, auto& response) { return before_body(request, response); });
   const HandlerWithContentReader with_content = [this](const auto& request, auto& response,
@@ -142,8 +164,12 @@ HttpServer::~HttpServer() {
 
 void HttpServer::route(const std::string& method, const std::string& pattern, Handler handler,
                        Access access) {
-  Route added{method, pattern, {}, std::move(handler), access};
-  for (std::string& part : split_path(options_.api_prefix + pattern)) {
+  Route added{method, pattern, {}, false, std::move(handler), access};
+  if (pattern.ends_with("...}")) {
+    added.rest = true;
+    added.pattern.erase(pattern.size() - 4, 3);
+  }
+  for (std::string& part : split_path(options_.api_prefix + added.pattern)) {
     const bool parameter = part.size() > 2 && part.front() == '{' && part.back() == '}';
     added.segments.push_back(
         {parameter ? part.substr(1, part.size() - 2) : std::move(part), parameter});
@@ -169,7 +195,7 @@ Status HttpServer::bind() {
   const bool unix_socket = options_.host.ends_with(".sock");
   if (unix_socket) {
     set_address_family(AF_UNIX);
-    unlink(options_.host.c_str());
+    if (const Status status = clear_socket_file(options_.host); !status) return status;
   }
   // Not SO_REUSEPORT by default, as the library has it: a second server on the port should be an
   // error.
@@ -178,6 +204,7 @@ Status HttpServer::bind() {
     setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (reuse) setsockopt(socket, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
   });
+  errno = 0;
   if (options_.port == 0 && !unix_socket) {
     port_ = bind_to_any_port(options_.host);
   } else {
@@ -186,7 +213,7 @@ Status HttpServer::bind() {
   }
   if (port_ < 0) {
     return {Code::kIo, "cannot listen on " + options_.host + ":" + std::to_string(options_.port) +
-                           ": " + std::strerror(errno)};
+                           ": " + (errno != 0 ? std::strerror(errno) : "there is no such address")};
   }
   // The library's backlog of 5 makes a burst of clients wait a second for their retransmitted SYN.
   ::listen(svr_sock_, 1024);
@@ -294,9 +321,15 @@ void HttpServer::refuse(httplib::Response& response, const ApiError& error) {
 }
 
 HttpServer::Found HttpServer::find(const std::string& method, const std::string& path) const {
-  const std::vector<std::string> parts = split_path(path);
+  const std::vector<std::string> all = split_path(path);
   Found found;
   for (const Route& route : routes_) {
+    std::vector<std::string> parts = all;
+    while (route.rest && parts.size() > route.segments.size()) {
+      const std::string last = std::move(parts.back());
+      parts.pop_back();
+      parts.back() += '/' + last;
+    }
     if (route.segments.size() != parts.size()) continue;
     std::map<std::string, std::string> params;
     const auto fits = [&](const Segment& segment, const std::string& part) {
@@ -320,7 +353,7 @@ void HttpServer::check_key(const httplib::Request& request, const Found& found) 
   std::string key = request.get_header_value("Authorization");
   if (key.empty()) {
     key = request.get_header_value("X-Api-Key");
-  } else if (key.starts_with("Bearer ")) {
+  } else if (key.size() > 7 && strncasecmp(key.data(), "Bearer ", 7) == 0) {
     key.erase(0, 7);
   }
   bool known = false;
@@ -434,8 +467,12 @@ void HttpServer::with_body(const httplib::Request& request, httplib::Response& r
                                          std::to_string(options_.body_limit) + " bytes"));
   } else if (!complete) {
     no_keep_alive(request);
-    refuse(response,
-           {408, "invalid_request_error", "the body did not arrive in time or is cut off"});
+    const Connection* connection = Connection::current();
+    if (connection && connection->timed_out()) {
+      refuse(response, {408, "invalid_request_error", "the body did not arrive in time"});
+    } else {
+      refuse(response, ApiError::invalid("the body is cut off, or not in well-formed chunks"));
+    }
   } else {
     dispatch(request, response, std::move(body));
   }

@@ -50,7 +50,7 @@ class HttpServer final : private httplib::Server {
   explicit HttpServer(HttpOptions options);
   ~HttpServer() override;
 
-  // `pattern` may hold {name} parts. A public route needs no key; an `always` route skips the gate.
+  // `pattern` may hold {name} parts; a last {name...} takes the rest of the path. A public route needs no key; an `always` route skips the gate.
   struct Access {
     bool key = true;
     bool gate = true;
@@ -80,6 +80,7 @@ class HttpServer final : private httplib::Server {
   struct Route {
     std::string method, pattern;
     std::vector<Segment> segments;
+    bool rest = false;  // the last segment takes what follows it as well
     Handler handler;
     Access access;
   };
