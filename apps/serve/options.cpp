@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <sstream>
 
 #include "common/engine_flags.hpp"
@@ -61,6 +62,9 @@ class Builder {
 
  private:
   CLI::Option* finish(CLI::Option* option, const std::string& env) {
+    // Scripts put what their user gives behind their own: of several the last counts.
+    if (option->get_items_expected_max() == 1)
+      option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     if (!env.empty()) option->envname(environment_name(env));
     return option->group(group_);
   }
@@ -71,9 +75,10 @@ class Builder {
 
 std::string read_text(const std::string& path, const std::string& what) {
   std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  if (!in || !(text << in.rdbuf())) throw CLI::ValidationError(what, "cannot read '" + path + "'");
-  return text.str();
+  std::string text(std::istreambuf_iterator<char>(in), {});
+  if (!in.is_open() || in.bad())
+    throw CLI::ValidationError(what, "cannot read '" + path + "'");
+  return text;
 }
 
 Json read_object(const std::string& text, const std::string& what) {

@@ -45,6 +45,12 @@ constexpr Spelling kShort[] = {
     {"-fitc", "--fit-ctx"},
     {"-ctxcp", "--ctx-checkpoints"},
     {"-cms", "--checkpoint-min-step"},
+    {"-hf", "--hf-repo"},
+    {"-hfr", "--hf-repo"},
+    {"-hff", "--hf-file"},
+    {"-mu", "--model-url"},
+    {"-dr", "--docker-repo"},
+    {"-nkvo", "--no-kv-offload"},
     {"-mm", "--mmproj"},
     {"-md", "--model-draft"},
 };
@@ -74,9 +80,11 @@ constexpr Accepted kAccepted[] = {
     {"--cache-ram", "prefixes are kept in the slots", true},
     {"--mmap", "the loader decides", false},
     {"--no-mmap", "the loader decides", false},
+    {"--numa", "the loader decides", true},
+    {"--kv-offload,--no-kv-offload", "this build computes on the CPU", false},
     {"--mlock", "the loader decides", false},
     {"--cont-batching", "always on", false},
-    {"--kv-unified", "each slot has its own context", false},
+    {"--kv-unified,--no-kv-unified", "each slot has its own context", false},
     {"--jinja", "always on", false},
     {"--tensor-split", "this build computes on the CPU", true},
     {"--device", "this build computes on the CPU", true},
@@ -120,10 +128,21 @@ constexpr Refused kRefused[] = {
     {"--control-vector", "", "control vectors are not in this build"},
     {"--rerank", nullptr, "needs a model with a ranking head, which this build has none for"},
     {"--reranking", nullptr, "needs a model with a ranking head, which this build has none for"},
+    {"--hf-repo", "", "files are not fetched; give one by -m"},
+    {"--hf-file", "", "files are not fetched; give one by -m"},
+    {"--model-url", "", "files are not fetched; give one by -m"},
+    {"--docker-repo", "", "files are not fetched; give one by -m"},
     {"--sleep-idle-seconds", "-1", "the model is never unloaded"},
     {"--override-kv", "", "a file's metadata is taken as it is"},
     {"--path", "", "only the chat page built in is served (--no-ui turns it off)"},
 };
+
+// One dash and several letters: the command-line library would take that for several options of one
+// letter each, or for one with its value.
+bool is_unknown_short(const std::string& argument) {
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  return argument.size() > 2 && argument[0] == '-' && letter(argument[1]) && letter(argument[2]);
+}
 
 }  // namespace
 
@@ -140,6 +159,8 @@ Result<std::vector<std::string>> long_spellings(int argc, const char* const* arg
                       std::string(gone.from) + " was removed; use " + gone.to);
       }
     }
+    if (is_unknown_short(argument))
+      return Status(Code::kInvalidArgument, "there is no option " + argument);
     const std::string name = argument.substr(0, argument.find('='));
     const auto refused = std::find_if(std::begin(kRefused), std::end(kRefused),
                                       [&](const Refused& r) { return name == r.flag; });

@@ -1,7 +1,7 @@
 """What the command line changes for every request."""
-import glob, json, os
+import glob, json, os, subprocess
 import pytest
-from conftest import SOURCE, chat_body, fake
+from conftest import BUILD, SOURCE, chat_body, fake
 
 CHAT = "/v1/chat/completions"
 VOCABULARY = next(iter(glob.glob(os.path.join(SOURCE, "../shared/data/vocab/ggml-vocab-qwen35-248k.gguf"))), None)
@@ -75,3 +75,19 @@ def test_infill():
                 assert status == 400 and missing in error["error"]["message"]
         finally:
             assert s.stop() == 0
+
+
+def test_flags_of_scripts(tmp_path):
+    """Of a flag given twice the last counts; a short name that nobody knows is named and not taken apart; empty and missing files are told apart."""
+    program = os.path.join(BUILD, "tests/veloce-serve-fake")
+    run = lambda *flags: subprocess.run([program, *flags], capture_output=True, text=True, timeout=30)
+    for flags, word in ((["-hf", "org/model"], "--hf-repo"), (["-m", "x", "-ngld", "99"], "-ngld"), (["-m", "x", "-vx"], "-vx"), (["-m", "x", "--model-url", "http://x"], "--model-url"),
+                        (["-m", "x", "--host", "256.1.1.1", "--port", "0"], "no such address"), (["-m", "x", "--api-key-file", os.devnull], "holds no key"),
+                        (["-m", "x", "--api-key-file", str(tmp_path / "none")], "cannot read")):
+        done = run(*flags)
+        assert done.returncode == 1 and word in done.stderr + done.stdout, (flags, done.stdout[:300], done.stderr[:300])
+    s = fake("-np", "1", "-np", "3", "--alias", "first", "--alias", "last", "--slots", "--no-slots", "--no-kv-unified")
+    try:
+        assert s.get("/props")[1]["total_slots"] == 3 and s.get("/v1/models")[1]["data"][0]["id"] == "last" and s.get("/slots")[0] == 501
+    finally:
+        assert s.stop() == 0
