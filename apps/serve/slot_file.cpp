@@ -122,9 +122,12 @@ Result<std::size_t> write_slot_file(const std::string& path, const model::ModelI
   if (fd < 0) return io_error(path);
   std::FILE* file = fdopen(fd, "wb");
   const std::size_t token_bytes = state.tokens.size() * sizeof(std::int32_t);
-  bool good = file && std::fwrite(&header, sizeof header, 1, file) == 1 &&
-              std::fwrite(state.tokens.data(), 1, token_bytes, file) == token_bytes &&
-              std::fwrite(state.bytes.data(), 1, state.bytes.size(), file) == state.bytes.size();
+  const auto write = [&](const void* data, std::size_t size) {
+    return size == 0 ||
+           std::fwrite(data, 1, size, file) == size;  // no data: perhaps a null pointer
+  };
+  bool good = file && write(&header, sizeof header) && write(state.tokens.data(), token_bytes) &&
+              write(state.bytes.data(), state.bytes.size());
   if (file) good = std::fclose(file) == 0 && good;
   good = good && rename(temporary.c_str(), path.c_str()) == 0;
   if (!good) {
@@ -164,8 +167,11 @@ Result<ReadSlot> read_slot_file(const std::string& path, const model::ModelInfo&
     slot.bytes = size;
     slot.state.tokens.resize(header.tokens);
     slot.state.bytes.resize(header.bytes);
-    if (std::fread(slot.state.tokens.data(), 4, header.tokens, file) != header.tokens ||
-        std::fread(slot.state.bytes.data(), 1, header.bytes, file) != header.bytes) {
+    const auto read = [&](void* data, std::size_t wanted) {
+      return wanted == 0 || std::fread(data, 1, wanted, file) == wanted;
+    };
+    if (!read(slot.state.tokens.data(), header.tokens * 4) ||
+        !read(slot.state.bytes.data(), header.bytes)) {
       return io_error(path);
     }
     if (checksum(slot.state) != header.checksum) return damaged(path, "its checksum is wrong");
