@@ -76,8 +76,7 @@ class Builder {
 std::string read_text(const std::string& path, const std::string& what) {
   std::ifstream in(path, std::ios::binary);
   std::string text(std::istreambuf_iterator<char>(in), {});
-  if (!in.is_open() || in.bad())
-    throw CLI::ValidationError(what, "cannot read '" + path + "'");
+  if (!in.is_open() || in.bad()) throw CLI::ValidationError(what, "cannot read '" + path + "'");
   return text;
 }
 

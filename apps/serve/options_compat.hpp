@@ -12,8 +12,9 @@
 
 namespace veloce::serve {
 
-// The arguments with short names such as -np as long ones. Fails for short names that there are not,
-// for options of the past, naming what replaced them, and for those that this build can't follow.
+// The arguments with short names such as -np as long ones. Fails for short names that there are
+// not, for options of the past, naming what replaced them, and for those that this build can't
+// follow.
 Result<std::vector<std::string>> long_spellings(int argc, const char* const* argv);
 
 // Options that are accepted and change nothing here; said so in the log when one is given.

@@ -184,10 +184,10 @@ bool fits(const ToolCall& call) {
   return false;
 }
 
-std::string root_of(const text::ChatFormat& format, bool parallel, RootOf kind = {}) {
+std::string root_of(const text::ChatFormat& format, bool parallel) {
   const Result<ToolGrammar> grammar = tool_grammar(format, tools(), parallel, kNoControl);
   REQUIRE_MESSAGE(grammar.ok(), grammar.status().message());
-  return with_root(grammar->rules, format, kind, kNoControl);
+  return with_root(grammar->rules, format, {.calls = true}, kNoControl);
 }
 
 }  // namespace
@@ -330,13 +330,42 @@ TEST_CASE("tools under another name, and templates without a place for earlier c
   }
 }
 
+TEST_CASE("beside tools, a schema is that of an answer without calls, in each format") {
+  std::mt19937 random(10);
+  for (const Named& t : templates()) {
+    CAPTURE(t.name);
+    const ChatRenderer chat = renderer(t.source);
+    const text::ChatFormat& format = chat.format();
+    const Result<ToolGrammar> calls = tool_grammar(format, tools(), true, kNoControl);
+    REQUIRE(calls.ok());
+    const std::string rules = calls->rules + "answer-document ::= \"[7]\"\n";
+    const auto either = text::Grammar::parse(
+        with_root(rules, format, {.calls = true, .document = true}, kNoControl));
+    REQUIRE_MESSAGE(either.ok(), either.status().message());
+    const std::string document = format.content_start + "[7]";
+    CHECK((*either)->matches(document));
+    CHECK_FALSE((*either)->matches(format.content_start + "[8]"));
+    CHECK_FALSE((*either)->matches(document + document));
+    const ChatMessage plain = read(format, document, random);
+    CHECK(plain.content == "[7]");
+    CHECK(plain.calls.empty());
+    std::vector<std::string> marks = {"\"", "}", "]", "\": "};
+    marks.insert(marks.end(), format.closing.begin(), format.closing.end());
+    Writer writer(root_of(format, true), marks);
+    for (int i = 0; i < 5; ++i) {
+      const std::string text = writer.write(random);
+      CHECK_MESSAGE((text.empty() || (*either)->matches(text)), text);
+    }
+  }
+}
+
 TEST_CASE("a schema's document and a thought before it, in each format") {
   for (const Named& t : templates()) {
     CAPTURE(t.name);
     const ChatRenderer chat = renderer(t.source);
     const text::ChatFormat& format = chat.format();
     const auto grammar = text::Grammar::parse(
-        with_root("answer-root ::= \"{}\"\n", format, {true, true}, kNoControl));
+        with_root("answer-document ::= \"{}\"\n", format, {true, false, true}, kNoControl));
     REQUIRE_MESSAGE(grammar.ok(), grammar.status().message());
     CHECK((*grammar)->matches(format.content_start + "{}"));
     // What the grammar sees of an answer with a thought: all but the thought itself and its end.

@@ -14,6 +14,7 @@ def test_completion(server):
     assert sum((e["tokens"] for e in events), []) == answer["tokens"]
     progress = [e["prompt_progress"] for e in events if "prompt_progress" in e]
     assert progress and progress[-1]["processed"] == progress[-1]["total"]
+    assert progress[0]["processed"] == progress[0]["cache"] < progress[0]["total"], "the first says what was cached"
     picked = server.post("/completion", {**body, "response_fields": ["content", "timings/prompt_n", "nope"]})[1]
     assert set(picked) == {"content", "timings/prompt_n"}
     several = server.post("/completion", {**body, "prompt": ["a b c", [5, 6], ["a", 7]]})[1]
@@ -25,6 +26,38 @@ def test_completion(server):
     assert server.post("/completion", {"prompt": {"prompt_string": "x", "multimodal_data": ["aa"]}})[0] == 400
     after = server.post("/completion", {**body, "post_sampling_probs": True, "temperature": 1})[1]["completion_probabilities"]
     assert all(0 < t["prob"] <= 1 and "top_probs" in t for t in after)
+
+
+def test_an_empty_prompt_is_answered_with_nothing(server):
+    for prompt in ("", []):
+        for path, texts in (("/completion", lambda a: [a["content"]]), ("/v1/completions", lambda a: [c["text"] for c in a["choices"]])):
+            status, answer = server.post(path, {"prompt": prompt, "max_tokens": 3})
+            assert status == 200 and texts(answer) == [""], answer
+    several = server.post("/completion", {"prompt": ["a b", "", [5]], "n_predict": 2, "temperature": 0})[1]
+    assert [a["tokens_predicted"] for a in several] == [2, 0, 2] and several[1]["stop_type"] == "none" and several[1]["tokens_evaluated"] == 0
+    twice = server.post("/v1/completions", {"prompt": "", "n": 2, "max_tokens": 3})[1]
+    assert [c["finish_reason"] for c in twice["choices"]] == ["stop"] * 2 and twice["usage"]["total_tokens"] == 0
+    events = server.events("/v1/completions", {"prompt": "", "stream": True, "max_tokens": 3})
+    assert events[-1][1] == "[DONE]" and events[-2][1]["choices"][0]["finish_reason"] == "stop"
+    assert server.post("/v1/embeddings", {"input": ["a", ""]})[0] == 400
+
+
+SCHEMA = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"], "additionalProperties": False}
+
+
+@pytest.mark.parametrize("path", ["/completion", "/completions", "/v1/completions"])
+def test_a_schema_binds_on_every_route(server, path):
+    text = lambda a: a["content"] if "content" in a else a["choices"][0]["text"]
+    for field in ({"json_schema": SCHEMA}, {"response_format": {"type": "json_schema", "json_schema": {"schema": SCHEMA}}}, {"response_format": {"type": "json_object"}}):
+        for seed in range(3):
+            status, answer = server.post(path, {"prompt": "a", "max_tokens": 900, "seed": seed, **field})
+            assert status == 200, answer
+            value = json.loads(text(answer)) if "json_object" not in str(field) or text(answer).rstrip().endswith("}") else {}
+            assert "json_object" in str(field) or value["ok"] in (True, False)
+    for bad, name in (({"json_schema": {"not": {}}}, "json_schema"), ({"json_schema": SCHEMA, "grammar": 'root ::= "a"'}, "grammar"), ({"response_format": {"type": "xml"}}, "response_format"),
+                      ({"response_format": {"type": "json_object"}, "grammar": 'root ::= "a"'}, "grammar")):
+        status, answer = server.post(path, {"prompt": "a", **bad})
+        assert status == 400 and name in answer["error"]["message"], answer
 
 
 def test_tokenize(server):

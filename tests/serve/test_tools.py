@@ -86,3 +86,42 @@ def test_anthropic_and_responses(family):
     assert answer.status == "completed" and [o.type for o in answer.output] == ["function_call"] and good(answer.output[0].name, answer.output[0].arguments)
     events = list(client.responses.create(model="x", input="Hi", tools=tools, tool_choice="required", parallel_tool_calls=False, max_output_tokens=1500, stream=True, extra_body={"seed": 1}))
     assert "".join(e.delta for e in events if e.type == "response.function_call_arguments.delta") == answer.output[0].arguments
+
+
+DOCUMENT = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"], "additionalProperties": False}
+
+
+def test_a_schema_beside_tools_is_that_of_the_answer(family):
+    """As OpenAI has it: the answer is calls, or a document of the schema; where a call is required, calls."""
+    client = openai.OpenAI(base_url=family.url + "/v1", api_key="none", max_retries=0)
+    claude = anthropic.Anthropic(base_url=family.url, api_key="none", max_retries=0)
+    form = {"type": "json_schema", "json_schema": {"name": "s", "strict": True, "schema": DOCUMENT}}
+    seen = set()
+    for seed in range(40):
+        choice = client.chat.completions.create(model="x", messages=MESSAGES, tools=OPENAI, parallel_tool_calls=False, response_format=form, max_tokens=1500, seed=seed).choices[0]
+        if choice.message.tool_calls: assert not choice.message.content and good(choice.message.tool_calls[0].function.name, choice.message.tool_calls[0].function.arguments)
+        elif choice.finish_reason == "stop": assert json.loads(choice.message.content)["ok"] in (True, False)
+        seen.add(choice.finish_reason)
+        if {"tool_calls", "stop"} <= seen: break
+    assert "stop" in seen or "tool_calls" in seen
+    call = client.chat.completions.create(model="x", messages=MESSAGES, tools=OPENAI, tool_choice="required", parallel_tool_calls=False, response_format=form, max_tokens=1500, seed=1).choices[0].message
+    assert good(call.tool_calls[0].function.name, call.tool_calls[0].function.arguments) and not call.content
+    answer = client.responses.create(model="x", input="Hi", tools=[{"type": "function", **t} for t in TOOLS], parallel_tool_calls=False, max_output_tokens=1500, extra_body={"seed": seed},
+                                     text={"format": {"type": "json_schema", "name": "s", "strict": True, "schema": DOCUMENT}})
+    if answer.status == "completed": assert json.loads(answer.output_text)["ok"] in (True, False) if answer.output_text else answer.output[0].type == "function_call"
+    message = claude.messages.create(model="x", messages=MESSAGES, tools=CLAUDE, tool_choice={"type": "auto", "disable_parallel_tool_use": True}, max_tokens=1500,
+                                     extra_body={"seed": seed, "output_config": {"format": {"type": "json_schema", "schema": DOCUMENT}}})
+    if message.stop_reason == "end_turn": assert json.loads(message.content[0].text)["ok"] in (True, False)
+
+
+def test_some_of_the_tools(family):
+    client = openai.OpenAI(base_url=family.url + "/v1", api_key="none", max_retries=0)
+    named = lambda *names: [{"type": "function", "function": {"name": n}} for n in names]
+    ask = lambda allowed: client.chat.completions.create(model="x", messages=MESSAGES, tools=OPENAI, parallel_tool_calls=False, max_tokens=1500, seed=2, tool_choice={"type": "allowed_tools", "allowed_tools": allowed})
+    assert ask({"mode": "required", "tools": named("look")}).choices[0].message.tool_calls[0].function.name == "look"
+    assert ask({"mode": "auto", "tools": named("look", "get_weather")}).choices[0].message is not None
+    answer = client.responses.create(model="x", input="Hi", tools=[{"type": "function", **t} for t in TOOLS], parallel_tool_calls=False, max_output_tokens=1500,
+                                     tool_choice={"type": "allowed_tools", "mode": "required", "tools": [{"type": "function", "name": "look"}]})
+    assert answer.output[0].type == "function_call" and answer.output[0].name == "look"
+    for bad in ({"mode": "required", "tools": named("none")}, {"mode": "loud", "tools": named("look")}, {"mode": "auto", "tools": []}, {"mode": "auto"}):
+        with pytest.raises(openai.BadRequestError): ask(bad)

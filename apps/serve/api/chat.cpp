@@ -142,7 +142,7 @@ void chat(http::Exchange& exchange, const Service& service) {
                         make_choices(exchange, service, plan.settings, {plan.prompt}, plan.params));
   Envelope envelope;
   envelope.model = service.model_id();
-  if (Fields(json).boolean("reasoning_control").value_or(false)) {
+  if (plan.settings.reasoning_control) {
     service.running_chats().add(envelope.id, exchange.client(), run->channel());
   }
   if (!conversation.empty()) {

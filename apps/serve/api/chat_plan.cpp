@@ -14,28 +14,6 @@
 namespace veloce::serve {
 namespace {
 
-// The schema that response_format or json_schema asks for; null where nothing is asked for.
-Json wanted_schema(const Fields& body) {
-  Json schema;
-  if (const Json* given = body.find("json_schema")) schema = *given;
-  const Json* format = body.object("response_format");
-  if (!format) return schema;
-  const Fields fields(*format, body.name("response_format."));
-  [[maybe_unused]] const Json& present = fields.required("type");
-  const std::string type = *fields.choice("type", {"text", "json_object", "json_schema"});
-  if (type == "text") return schema;
-  if (!schema.is_null()) body.fail("response_format", "cannot be combined with json_schema");
-  if (type == "json_schema" && !fields.has("json_schema") && fields.has("schema"))
-    return *fields.find("schema");  // as the usual server documents it
-  if (type == "json_object") {
-    const Json* inner = fields.object("schema");
-    return inner ? *inner : Json{{"type", "object"}};
-  }
-  const Json* wrapper = fields.object("json_schema");
-  if (!wrapper) fields.fail("json_schema", "is required");
-  return Fields(*wrapper, fields.name("json_schema.")).required("schema");
-}
-
 // What OpenAI's API knows and nothing here does.
 void refuse_what_is_missing(const Fields& body) {
   for (const char* old : {"functions", "function_call"}) {
@@ -60,23 +38,51 @@ struct ToolRequest {
   bool parse = false;
 };
 
+// The tool that {"type": "function", "function": {"name": ...}} means.
+Json chosen_tool(const Fields& body, const Fields& fields, const Json& tools) {
+  if (fields.string("type").value_or("function") != "function")
+    fields.fail("type", "must be 'function' or 'allowed_tools'");
+  const Json* function = fields.object("function");
+  if (!function) fields.fail("function", "is required");
+  const std::string name = Fields(*function, fields.name("function.")).required_string("name");
+  const auto found = std::find_if(tools.begin(), tools.end(),
+                                  [&](const Json& t) { return t["function"]["name"] == name; });
+  if (found == tools.end())
+    body.fail("tool_choice", "there is no tool '" + name.substr(0, 64) + "'");
+  return *found;
+}
+
+// {"type": "allowed_tools", "allowed_tools": {"mode": "auto" or "required", "tools": [...]}}: the
+// model is shown, and may call, only these.
+void allow_some(const Fields& body, const Fields& choice, ToolRequest& request) {
+  const Json* allowed = choice.object("allowed_tools");
+  if (!allowed) choice.fail("allowed_tools", "is required");
+  const Fields fields(*allowed, choice.name("allowed_tools."));
+  const bool required = fields.choice("mode", {"auto", "required"}).value_or("auto") == "required";
+  [[maybe_unused]] const Json& present = fields.required("tools");
+  Json some = Json::array();
+  for (const Json& item : *fields.array("tools")) {
+    const std::string name = fields.name("tools") + '[' + std::to_string(some.size()) + ']';
+    if (!item.is_object()) throw_field(name, "must be an object");
+    some.push_back(chosen_tool(body, Fields(item, name + '.'), request.tools));
+  }
+  if (some.empty()) fields.fail("tools", "must not be empty");
+  request.tools = std::move(some);
+  if (required) request.choice = ToolChoice::kRequired;
+}
+
 ToolRequest read_tools(const Fields& body) {
   ToolRequest request;
   request.tools = checked_tools(body);
   request.parallel = body.boolean("parallel_tool_calls").value_or(true);
   if (const Json* choice = body.find("tool_choice"); choice && choice->is_object()) {
     const Fields fields(*choice, body.name("tool_choice."));
-    if (fields.string("type").value_or("function") != "function")
-      fields.fail("type", "must be 'function'");
-    const Json* function = fields.object("function");
-    if (!function) fields.fail("function", "is required");
-    const std::string name = Fields(*function, fields.name("function.")).required_string("name");
-    const auto found = std::find_if(request.tools.begin(), request.tools.end(),
-                                    [&](const Json& t) { return t["function"]["name"] == name; });
-    if (found == request.tools.end())
-      body.fail("tool_choice", "there is no tool '" + name.substr(0, 64) + "'");
-    request.tools = Json::array({*found});
-    request.choice = ToolChoice::kRequired;
+    if (fields.string("type") == "allowed_tools") {
+      allow_some(body, fields, request);
+    } else {
+      request.tools = Json::array({chosen_tool(body, fields, request.tools)});
+      request.choice = ToolChoice::kRequired;
+    }
   } else if (choice) {
     const std::string name = *body.choice("tool_choice", {"auto", "none", "required"});
     request.choice = name == "none"       ? ToolChoice::kNone
@@ -181,11 +187,8 @@ class OutputPlanner {
     thinking_ = thinking && !format_.reasoning_end.empty();
     plan_reasoning();
     if (!tools.tools.empty()) {
-      if (!schema.is_null() || body_.has("grammar")) {
-        body_.fail(body_.has("grammar") ? "grammar" : "response_format",
-                   "cannot be combined with tools");
-      }
-      plan_tools(tools);
+      if (body_.has("grammar")) body_.fail("grammar", "cannot be combined with tools");
+      plan_tools(tools, schema);
     } else if (!schema.is_null()) {
       plan_schema(schema);
     }
@@ -256,28 +259,40 @@ class OutputPlanner {
   bool may_think() const { return thinking_ && !plan_.output.begins_in_reasoning; }
 
   void plan_schema(const Json& schema) {
-    text::SchemaGrammar grammar;
-    const std::string field = body_.has("json_schema") ? "json_schema" : "response_format";
-    if (const Status status = grammar.add(schema, "answer-root"); !status)
-      body_.fail(field, status.message());
+    const std::string rules = document_rules(schema);
     bind_grammar(plan_.params, service_,
-                 with_root(grammar.text(), format_, {may_think(), true}, control()),
-                 body_.name(field));
+                 with_root(rules, format_, {may_think(), false, true}, control()),
+                 body_.name(schema_field()));
   }
 
-  void plan_tools(const ToolRequest& tools) {
+  const char* schema_field() const {
+    return body_.has("json_schema") ? "json_schema" : "response_format";
+  }
+
+  // Rules of `answer-document`.
+  std::string document_rules(const Json& schema) const {
+    text::SchemaGrammar grammar({.prefix = "document-"});
+    if (const Status status = grammar.add(schema, "answer-document"); !status)
+      body_.fail(schema_field(), status.message());
+    return grammar.text();
+  }
+
+  // A schema beside tools is that of an answer without calls.
+  void plan_tools(const ToolRequest& tools, const Json& schema) {
     if (plan_.params.report_probabilities && plan_.settings.stream)
       body_.fail("logprobs", "cannot be combined with tools in a stream");
     Result<ToolGrammar> grammar = tool_grammar(format_, tools.tools, tools.parallel, control());
     if (!grammar && grammar.status().code() == Code::kUnsupported &&
-        tools.choice == ToolChoice::kAuto && tools.parallel) {
+        tools.choice == ToolChoice::kAuto && tools.parallel && schema.is_null()) {
       return;  // nothing was asked for that would have to be enforced
     }
     if (!grammar) body_.fail("tools", grammar.status().message());
-    const bool lazy = tools.choice == ToolChoice::kAuto;
+    const bool document = tools.choice == ToolChoice::kAuto && !schema.is_null();
+    const bool lazy = tools.choice == ToolChoice::kAuto && !document;
+    const std::string rules = grammar->rules + (document ? document_rules(schema) : "");
     bind_grammar(plan_.params, service_,
-                 with_root(grammar->rules, format_, {!lazy && may_think(), false}, control()),
-                 body_.name("tools"));
+                 with_root(rules, format_, {!lazy && may_think(), true, document}, control()),
+                 body_.name(document ? schema_field() : "tools"));
     plan_.params.grammar.lazy = lazy;
     plan_.params.grammar.triggers = std::move(grammar->triggers);
   }

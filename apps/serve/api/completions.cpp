@@ -95,6 +95,7 @@ void complete(http::Exchange& exchange, const Service& service) {
   refuse_unsupported(body);
   const RequestSettings settings = read_request_settings(body, service);
   GenerationParams params = read_params(body, service, LogprobStyle::kCount);
+  bind_schema(params, service, body);
   const auto prompts = read_prompts(body, "prompt", service);
   auto run =
       Run::start(exchange, service, make_choices(exchange, service, settings, prompts, params));

@@ -54,6 +54,7 @@ std::vector<ChoiceResult> embed(http::Exchange& exchange, const Service& service
   }
   std::vector<GenerationRequest> choices;
   for (const auto& prompt : prompts) {
+    if (prompt.empty()) throw ApiError::invalid("the input has no tokens");
     GenerationRequest request;
     request.id = exchange.id();
     request.client = exchange.client();

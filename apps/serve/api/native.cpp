@@ -98,6 +98,7 @@ void complete(http::Exchange& exchange, const Service& service) {
   const Json json = exchange.json_body();
   const Fields body(json);
   GenerationParams params = read_params(body, service, LogprobStyle::kCount);
+  bind_schema(params, service, body);
   run_native(exchange, body,
              {service, std::move(params), read_prompts(body, "prompt", service), {}, 1});
 }
@@ -184,6 +185,7 @@ void infill(http::Exchange& exchange, const Service& service) {
   std::vector<std::int32_t> prompt = InfillPrompt(body, service).build();
   check_prompt(prompt, service);
   GenerationParams params = read_params(body, service, LogprobStyle::kCount);
+  bind_schema(params, service, body);
   run_native(exchange, body, {service, std::move(params), {std::move(prompt)}, {}, 1});
 }
 

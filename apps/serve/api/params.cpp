@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "veloce/text/json_schema.hpp"
+
 namespace veloce::serve {
 namespace {
 
@@ -261,6 +263,37 @@ void bind_grammar(GenerationParams& params, const Service& service, const std::s
   params.grammar.source = gbnf;
 }
 
+Json wanted_schema(const Fields& body) {
+  Json schema;
+  if (const Json* given = body.find("json_schema")) schema = *given;
+  const Json* format = body.object("response_format");
+  if (!format) return schema;
+  const Fields fields(*format, body.name("response_format."));
+  [[maybe_unused]] const Json& present = fields.required("type");
+  const std::string type = *fields.choice("type", {"text", "json_object", "json_schema"});
+  if (type == "text") return schema;
+  if (!schema.is_null()) body.fail("response_format", "cannot be combined with json_schema");
+  if (type == "json_schema" && !fields.has("json_schema") && fields.has("schema"))
+    return *fields.find("schema");  // as the usual server documents it
+  if (type == "json_object") {
+    const Json* inner = fields.object("schema");
+    return inner ? *inner : Json{{"type", "object"}};
+  }
+  const Json* wrapper = fields.object("json_schema");
+  if (!wrapper) fields.fail("json_schema", "is required");
+  return Fields(*wrapper, fields.name("json_schema.")).required("schema");
+}
+
+void bind_schema(GenerationParams& params, const Service& service, const Fields& body) {
+  const Json schema = wanted_schema(body);
+  if (schema.is_null()) return;
+  const std::string field = body.has("json_schema") ? "json_schema" : "response_format";
+  if (body.has("grammar")) body.fail("grammar", "cannot be combined with a JSON schema");
+  Result<std::string> gbnf = text::schema_to_grammar(schema);
+  if (!gbnf) body.fail(field, gbnf.status().message());
+  bind_grammar(params, service, *gbnf, body.name(field));
+}
+
 GenerationParams read_params(const Fields& body, const Service& service, LogprobStyle style) {
   GenerationParams p;
   p.sampling = service.sampling_defaults();
@@ -288,6 +321,7 @@ GenerationParams read_params(const Fields& body, const Service& service, Logprob
 RequestSettings read_request_settings(const Fields& body, const Service& service) {
   RequestSettings s;
   s.stream = body.boolean("stream").value_or(false);
+  s.reasoning_control = body.boolean("reasoning_control").value_or(false);
   [[maybe_unused]] const auto model =
       body.string("model");  // there is one model, whatever its name
   if (const Json* options = body.object("stream_options")) {

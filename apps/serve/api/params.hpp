@@ -19,6 +19,7 @@ GenerationParams read_params(const Fields& body, const Service& service, Logprob
 struct RequestSettings {
   bool stream = false;
   bool include_usage = false;
+  bool reasoning_control = false;  // chat: the answer's thinking may be ended from outside
   int choices = 1;
   int ping_seconds = 30;
   Priority priority = Priority::kInteractive;
@@ -28,6 +29,11 @@ RequestSettings read_request_settings(const Fields& body, const Service& service
 // Binds the output to a GBNF grammar.
 void bind_grammar(GenerationParams& params, const Service& service, const std::string& gbnf,
                   const std::string& field);
+
+// The schema that response_format or json_schema asks for; null where nothing is asked for.
+Json wanted_schema(const Fields& body);
+// Binds the output to it; of routes whose whole answer is the document.
+void bind_schema(GenerationParams& params, const Service& service, const Fields& body);
 
 // Under the names of the request's fields.
 Json params_to_json(const GenerationParams& params);

@@ -95,7 +95,6 @@ std::vector<std::vector<std::int32_t>> read_prompts(const Fields& body, std::str
 }
 
 void check_prompt(const std::vector<std::int32_t>& prompt, const Service& service) {
-  if (prompt.empty()) throw ApiError::invalid("the prompt has no tokens");
   if (prompt.size() >= static_cast<std::size_t>(service.context()))
     too_long(prompt.size(), false, service);
 }

@@ -25,7 +25,7 @@ std::vector<std::int32_t> tokenize_mixed(const Json& value, const std::string& n
 std::vector<std::int32_t> tokenize_prompt(const std::string& text, const Service& service,
                                           bool add_special);
 
-// Throws exceed_context_size_error where the prompt does not fit, and a 400 where it is empty.
+// Throws exceed_context_size_error where the prompt does not fit.
 void check_prompt(const std::vector<std::int32_t>& prompt, const Service& service);
 
 }  // namespace veloce::serve

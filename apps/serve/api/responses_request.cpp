@@ -121,6 +121,20 @@ void convert_tools(const Fields& body, Json& chat, const std::string& id) {
   if (!out.empty()) chat["tools"] = std::move(out);
 }
 
+// {"type": "function", "name": ...} and {"type": "allowed_tools", "mode": ..., "tools": [...]} are
+// flat here; what is neither is checked where the chat request is.
+Json chat_choice(const Json& choice) {
+  if (!choice.is_object()) return choice;
+  if (choice.contains("name"))
+    return {{"type", "function"}, {"function", {{"name", choice["name"]}}}};
+  if (choice.value("type", Json()) != "allowed_tools") return choice;
+  Json allowed = choice;
+  allowed.erase("type");
+  if (const auto tools = allowed.find("tools"); tools != allowed.end() && tools->is_array())
+    for (Json& tool : *tools) tool = chat_choice(tool);
+  return {{"type", "allowed_tools"}, {"allowed_tools", std::move(allowed)}};
+}
+
 void convert_text_format(const Fields& body, Json& chat) {
   const Json* text = body.object("text");
   const Json* format = text ? Fields(*text, "text.").object("format") : nullptr;
@@ -179,12 +193,7 @@ Json chat_request_of_responses(const Fields& body, const std::string& id) {
     if (const auto effort = Fields(*reasoning, "reasoning.").string("effort"))
       chat["reasoning_effort"] = *effort;
   }
-  if (const Json* choice = body.find("tool_choice")) {
-    chat["tool_choice"] =
-        choice->is_object() && choice->contains("name")
-            ? Json{{"type", "function"}, {"function", {{"name", (*choice)["name"]}}}}
-            : *choice;
-  }
+  if (const Json* choice = body.find("tool_choice")) chat["tool_choice"] = chat_choice(*choice);
   for (const char* field : {"temperature", "top_p", "top_k", "stream", "parallel_tool_calls",
                             "chat_template_kwargs", "seed", "stop", "cache_prompt", "id_slot",
                             "priority", "service_tier", "reasoning_budget_tokens"}) {

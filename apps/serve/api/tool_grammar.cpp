@@ -90,7 +90,7 @@ class CallGrammar {
     if (format_.style == text::CallStyle::kChannels) {
       // The recipient may stand before or after the channel's name. The token that ends a call ends
       // the answer.
-      rules_ += "answer-root ::= (\" to=functions.\" | " + mark("<|channel|>") +
+      rules_ += "answer-calls ::= (\" to=functions.\" | " + mark("<|channel|>") +
                 " \"commentary to=functions.\") call\n";
       return {};
     }
@@ -102,11 +102,11 @@ class CallGrammar {
           " call-space " + mark(format_.closing[i]);
     if (format_.json_list) {
       const std::string more = parallel ? " (call-space \",\" call-space call)*" : "";
-      rules_ += "answer-root ::= call-space " + marks(0, format_.opening.size()) +
+      rules_ += "answer-calls ::= call-space " + marks(0, format_.opening.size()) +
                 "\"[\" call-space call" + more + " call-space \"]\"" + closing + '\n';
     } else {
       const std::string one = again + "call" + closing_each;
-      rules_ += "answer-root ::= call-space " + first + one +
+      rules_ += "answer-calls ::= call-space " + first + one +
                 (parallel ? " (call-space " + one + ")*" : "") + closing + '\n';
     }
     rules_ += kSpace;
@@ -379,9 +379,13 @@ std::string with_root(const std::string& rules, const text::ChatFormat& format, 
     root += '(' + mark_term(format.reasoning_start, control) + ")? [ \\t\\n]{0,8} ";
   if (format.style == text::CallStyle::kChannels) {
     root += '(' + mark_term(format.message_start, control) + ")? ";
-    if (kind.content) root += mark_term(format.content_start, control) + ' ';
   }
-  return rules + root + "answer-root\n";
+  std::string content = "answer-document";
+  if (format.style == text::CallStyle::kChannels)
+    content = mark_term(format.content_start, control) + ' ' + content;
+  if (!kind.document) return rules + root + "answer-calls\n";
+  if (!kind.calls) return rules + root + content + '\n';
+  return rules + root + "(answer-calls | " + content + ")\n";
 }
 
 }  // namespace veloce::serve

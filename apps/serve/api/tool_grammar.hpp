@@ -18,7 +18,7 @@ struct ChatFormat;
 namespace veloce::serve {
 
 struct ToolGrammar {
-  std::string rules;                  // `answer-root`: one or more calls and nothing else
+  std::string rules;                  // `answer-calls`: one or more calls and nothing else
   std::vector<std::string> triggers;  // texts with which a call begins
 };
 
@@ -33,10 +33,11 @@ Result<ToolGrammar> tool_grammar(const text::ChatFormat& format, const Json& too
 
 struct RootOf {
   bool may_think = false;  // a thought may come first, during which the grammar rests
-  bool content = false;    // the answer is content, not calls
+  bool calls = false;      // the answer may be `answer-calls`
+  bool document = false;   // the answer may be `answer-document`, as content
 };
 
-// The rules with a root: `answer-root`, and what a model writes in front of it.
+// The rules with a root: one of those, and what a model writes in front of it.
 std::string with_root(const std::string& rules, const text::ChatFormat& format, RootOf kind,
                       const ControlToken& control);
 

@@ -30,21 +30,21 @@ void Exchange::stream(std::function<void(EventWriter&)> run) {
   response_.status = 200;
   response_.set_header("X-Accel-Buffering", "no");
   response_.set_header("Cache-Control", "no-cache");
-  const auto provide =
-      [run = std::move(run), id = record_.id](std::size_t, httplib::DataSink& sink) {
-        EventWriter writer(sink);
-        try {
-          run(writer);
-        } catch (const ApiError& error) {
-          writer.data(error.body());
-        } catch (const std::exception& error) {
-          log::write(log::Level::kError, id, "stream failed", {{"what", error.what()}});
-          writer.data(ApiError::internal("the answer could not be completed").body());
-        }
-        if (!writer.flush()) return false;
-        sink.done();
-        return true;
-      };
+  const auto provide = [run = std::move(run), id = record_.id](std::size_t,
+                                                               httplib::DataSink& sink) {
+    EventWriter writer(sink);
+    try {
+      run(writer);
+    } catch (const ApiError& error) {
+      writer.data(error.body());
+    } catch (const std::exception& error) {
+      log::write(log::Level::kError, id, "stream failed", {{"what", error.what()}});
+      writer.data(ApiError::internal("the answer could not be completed").body());
+    }
+    if (!writer.flush()) return false;
+    sink.done();
+    return true;
+  };
   const char* type = "text/event-stream";
   if (request_.version == "HTTP/1.0") {  // knows no chunks: the answer ends with the connection
     no_keep_alive(request_);

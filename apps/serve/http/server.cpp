@@ -115,9 +115,8 @@ Status clear_socket_file(const std::string& path) {
   if (!S_ISSOCK(file.st_mode))
     return {Code::kInvalidArgument, "--host: '" + path + "' exists and is no socket"};
   const int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const bool taken =
-      probe >= 0 &&
-      connect(probe, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  const bool taken = probe >= 0 && connect(probe, reinterpret_cast<const sockaddr*>(&address),
+                                           sizeof address) == 0;
   if (probe >= 0) close(probe);
   if (taken) return {Code::kIo, "cannot listen on " + path + ": another server does"};
   unlink(path.c_str());

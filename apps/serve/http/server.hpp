@@ -50,7 +50,8 @@ class HttpServer final : private httplib::Server {
   explicit HttpServer(HttpOptions options);
   ~HttpServer() override;
 
-  // `pattern` may hold {name} parts; a last {name...} takes the rest of the path. A public route needs no key; an `always` route skips the gate.
+  // `pattern` may hold {name} parts; a last {name...} takes the rest of the path. A public route
+  // needs no key; an `always` route skips the gate.
   struct Access {
     bool key = true;
     bool gate = true;

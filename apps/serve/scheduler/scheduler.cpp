@@ -27,6 +27,18 @@ int common_prefix(const Slot& slot, const GenerationRequest& request) {
 
 const Status kStopped(Code::kOutOfMemory, "the server is shutting down");
 
+// The answer to nothing, which takes no slot. Not an error: the usual server answers so, and
+// clients send an empty prompt to see whether a server is there.
+void answer_nothing(const GenerationRequest& request, Channel& channel) {
+  Event event;
+  event.index = request.index;
+  event.kind = Event::Kind::kStarted;
+  channel.push(event);
+  event.kind = Event::Kind::kFinished;
+  event.seed = request.params.sampling.seed;
+  channel.push(std::move(event));
+}
+
 }  // namespace
 
 Scheduler::Scheduler(model::Engine& engine, const text::Tokenizer& tokenizer,
@@ -73,6 +85,11 @@ Result<std::shared_ptr<Channel>> Scheduler::submit(std::vector<GenerationRequest
                                             std::to_string(options_.queue_limit));
     }
     for (GenerationRequest& request : choices) {
+      if (request.prompt.empty()) {
+        answer_nothing(request, *channel);
+        ++metrics_.finished;
+        continue;
+      }
       auto task = std::make_unique<Task>();
       task->request = std::move(request);
       task->channel = channel;
@@ -304,12 +321,18 @@ void Scheduler::start(Slot& slot, std::unique_ptr<Task> task) {
               {"prompt", t.request.prompt.size()},
               {"cached", t.cached},
               {"waited_ms", ms_between(t.arrived, t.started)}});
+  tell(slot, Event::Kind::kStarted);
+  if (t.request.params.return_progress) tell(slot, Event::Kind::kProgress);  // what was cached
+}
+
+void Scheduler::tell(const Slot& slot, Event::Kind kind) const {
+  const Task& task = *slot.task;
   Event event;
-  event.kind = Event::Kind::kStarted;
-  event.index = t.request.index;
+  event.kind = kind;
+  event.index = task.request.index;
   event.slot = slot.id;
-  event.progress = progress_of(t);
-  t.channel->push(std::move(event));
+  event.progress = progress_of(task);
+  task.channel->push(std::move(event));
 }
 
 // Makes the slot hold the longest prefix of the prompt that it, or any other slot, holds already;
@@ -439,14 +462,7 @@ void Scheduler::advance(Slot& slot, std::size_t begin, std::size_t end) {
   }
   if (!task.generating) {
     task.processed += static_cast<int>(end - begin);
-    if (task.request.params.return_progress && !task.shifted) {
-      Event event;
-      event.kind = Event::Kind::kProgress;
-      event.index = task.request.index;
-      event.slot = slot.id;
-      event.progress = progress_of(task);
-      task.channel->push(std::move(event));
-    }
+    if (task.request.params.return_progress && !task.shifted) tell(slot, Event::Kind::kProgress);
     if (task.remaining() > 0) return;
     if (task.request.kind == TaskKind::kEmbed) return finish_embedding(slot);
     if (task.shifted) {

@@ -114,6 +114,7 @@ class Scheduler {
   void release(Slot& slot);
   void publish();
   SlotWork work_of(const Task& task) const;
+  void tell(const Slot& slot, Event::Kind kind) const;  // an event of nothing but the progress
   Progress progress_of(const Task& task) const;
   template <class T>
   Result<T> on_idle_slot(int slot, std::function<Result<T>(Slot&)> act);
