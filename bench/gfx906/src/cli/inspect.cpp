@@ -36,7 +36,8 @@ std::string load(const std::string& path, std::vector<std::shared_ptr<CodeObject
   return objects.empty() ? path + " holds no code for gfx906" : "";
 }
 
-// The group size that a kernel is judged by: what it demands, else at most 256 threads as most programs use.
+// The group size that a kernel is judged by: what it demands, else at most 256 threads as most
+// programs use.
 uint32_t usual_group(const KernelInfo& info) {
   const auto& r = info.required_workgroup_size;
   if (r[0] != 0) return r[0] * r[1] * r[2];
@@ -46,9 +47,9 @@ uint32_t usual_group(const KernelInfo& info) {
 void print_row(const KernelInfo& info) {
   const uint32_t group = usual_group(info);
   const Occupancy fit = occupancy(info, group);
-  std::printf("%5u %5u %7u %8u %7u %6u %6u %5u %-6s %s\n", info.vgpr_count, info.sgpr_count, info.lds_size,
-              info.scratch_size, info.kernarg_size, info.max_workgroup_size, group, fit.waves_per_simd, fit.limit,
-              demangled(info.name).c_str());
+  std::printf("%5u %5u %7u %8u %7u %6u %6u %5u %-6s %s\n", info.vgpr_count, info.sgpr_count,
+              info.lds_size, info.scratch_size, info.kernarg_size, info.max_workgroup_size, group,
+              fit.waves_per_simd, fit.limit, demangled(info.name).c_str());
 }
 
 }  // namespace
@@ -60,13 +61,14 @@ int kernels(const std::vector<std::string>& args) {
   size_t count = 0;
   for (const auto& object : objects) {
     std::printf("# %s, code object v%d\n", object->target().c_str(), object->abi_version());
-    std::printf("%5s %5s %7s %8s %7s %6s %6s %5s %-6s %s\n", "VGPR", "SGPR", "LDS", "scratch", "kernarg", "max", "group",
-                "waves", "limit", "kernel");
+    std::printf("%5s %5s %7s %8s %7s %6s %6s %5s %-6s %s\n", "VGPR", "SGPR", "LDS", "scratch",
+                "kernarg", "max", "group", "waves", "limit", "kernel");
     for (const auto& kernel : object->kernels()) print_row(kernel->info());
     count += object->kernels().size();
   }
-  std::printf("# %zu kernels in %zu code objects; waves: per SIMD (of 10) with groups of that size\n", count,
-              objects.size());
+  std::printf(
+      "# %zu kernels in %zu code objects; waves: per SIMD (of 10) with groups of that size\n",
+      count, objects.size());
   return 0;
 }
 

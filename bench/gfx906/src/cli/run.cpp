@@ -52,7 +52,8 @@ std::string parse(const std::vector<std::string>& args, Options& options) {
       }
       const char* end = args[i].data() + args[i].size();
       const auto result = std::from_chars(args[i].data(), end, options.cards);
-      if (result.ec != std::errc() || result.ptr != end || options.cards < 0 || options.cards > 64) {
+      if (result.ec != std::errc() || result.ptr != end || options.cards < 0 ||
+          options.cards > 64) {
         return "--cards must be a number from 0 to 64, not '" + args[i] + "'";
       }
     } else if (!arg.empty() && arg[0] != '-') {
@@ -65,7 +66,9 @@ std::string parse(const std::vector<std::string>& args, Options& options) {
   if (options.sample_only && options.profile.empty()) return "--sample-only needs --profile";
   if (options.no_host_time && options.profile.empty()) return "--no-host-time needs --profile";
   if (options.sample_only && options.check) return "--sample-only and --check exclude each other";
-  return options.program.empty() ? "run needs a program: gfx906-sim run [OPTIONS] -- PROGRAM [ARG...]" : "";
+  return options.program.empty()
+             ? "run needs a program: gfx906-sim run [OPTIONS] -- PROGRAM [ARG...]"
+             : "";
 }
 
 // ../lib/gfx906 beside the folder of this program.
@@ -86,16 +89,21 @@ std::string enter_root(const std::string& root, fs::path& libraries) {
     const fs::path fresh = place / (std::string(name) + "." + std::to_string(getpid()));
     fs::copy_file(libraries / name, fresh, fs::copy_options::overwrite_existing, error);
     if (!error) fs::rename(fresh, place / name, error);
-    if (error) return "cannot copy " + (libraries / name).string() + " to " + place.string() + ": " + error.message();
+    if (error)
+      return "cannot copy " + (libraries / name).string() + " to " + place.string() + ": " +
+             error.message();
   }
   const fs::path here = fs::current_path(error);
-  if (chroot(root.c_str()) != 0) return "cannot enter " + root + ": " + std::strerror(errno) + " (--root needs root)";
+  if (chroot(root.c_str()) != 0)
+    return "cannot enter " + root + ": " + std::strerror(errno) + " (--root needs root)";
   if (chdir(here.c_str()) != 0 && chdir("/") != 0) return "cannot change into / of " + root;
   libraries = fs::path("/") / kPlaceInRoot;
   return "";
 }
 
-void put(const char* name, const std::string& value) { setenv(name, value.c_str(), 1); }
+void put(const char* name, const std::string& value) {
+  setenv(name, value.c_str(), 1);
+}
 
 void set_environment(const Options& options, const fs::path& libraries) {
   std::string path = libraries.string();
@@ -106,7 +114,8 @@ void set_environment(const Options& options, const fs::path& libraries) {
   put("LD_LIBRARY_PATH", path);
   put("GFX906_SIM_CARDS", std::to_string(options.cards));
   if (options.check)
-    put("GFX906_SIM_CHECK", options.check_file.empty() ? "1" : fs::absolute(options.check_file).string());
+    put("GFX906_SIM_CHECK",
+        options.check_file.empty() ? "1" : fs::absolute(options.check_file).string());
   if (options.verbose) put("GFX906_SIM_VERBOSE", "1");
   // Absolute, since the program may change its folder before the files are written.
   if (!options.profile.empty()) put("GFX906_SIM_PROFILE", fs::absolute(options.profile).string());
@@ -123,10 +132,12 @@ int run(const std::vector<std::string>& args) {
   fs::path libraries = library_folder();
   for (const char* name : kLibraries) {
     std::error_code error;
-    if (!fs::exists(libraries / name, error)) return fail("there is no " + (libraries / name).string());
+    if (!fs::exists(libraries / name, error))
+      return fail("there is no " + (libraries / name).string());
   }
   if (!options.root.empty()) {
-    if (const std::string error = enter_root(options.root, libraries); !error.empty()) return fail(error);
+    if (const std::string error = enter_root(options.root, libraries); !error.empty())
+      return fail(error);
   }
   set_environment(options, libraries);
   std::vector<char*> argv;

@@ -78,7 +78,37 @@ struct Unit {
   void walk(Cursor c, const Abbreviations& abbreviations);
 };
 
+// Bytes of a form that is a plain number of fixed size; 0 for the others.
+int number_bytes(uint64_t form) {
+  switch (form) {
+    case 0x0b:  // data1, flag, ref1, strx1
+    case 0x0c:
+    case 0x11:
+    case 0x25:
+      return 1;
+    case 0x05:  // data2, ref2, strx2
+    case 0x12:
+    case 0x26:
+      return 2;
+    case 0x27:  // strx3
+      return 3;
+    case 0x06:  // data4, ref4, ref_sup4, strx4
+    case 0x13:
+    case 0x1c:
+    case 0x28:
+      return 4;
+    case 0x07:  // data8, ref8, ref_sig8, ref_sup8
+    case 0x14:
+    case 0x20:
+    case 0x24:
+      return 8;
+    default:
+      return 0;
+  }
+}
+
 Value Unit::read(Cursor& c, uint64_t form, int64_t constant) const {
+  if (const int bytes = number_bytes(form)) return {c.u(bytes)};
   switch (form) {
     case 0x01:  // addr
       return {c.u(static_cast<int>(address_bytes)), Value::kAddress};
@@ -95,38 +125,16 @@ Value Unit::read(Cursor& c, uint64_t form, int64_t constant) const {
     case 0x18:
       c.skip(c.uleb());
       return {};
-    case 0x08:
+    case 0x08:  // string
       c.str();
       return {};
-    case 0x0b:
-    case 0x0c:
-    case 0x11:
-    case 0x25:
-      return {c.u(1)};
-    case 0x05:
-    case 0x12:
-    case 0x26:
-      return {c.u(2)};
-    case 0x27:
-      return {c.u(3)};
-    case 0x06:
-    case 0x13:
-    case 0x1c:
-    case 0x28:
-      return {c.u(4)};
-    case 0x07:
-    case 0x14:
-    case 0x20:
-    case 0x24:
-      return {c.u(8)};
-    case 0x0d:
+    case 0x0d:  // sdata
       return {static_cast<uint64_t>(c.sleb())};
-    case 0x0f:
+    case 0x0f:  // udata, ref_udata, strx
     case 0x15:
     case 0x1a:
-    case 0x22:
       return {c.uleb()};
-    case 0x0e:
+    case 0x0e:  // offsets into other sections
     case 0x10:
     case 0x17:
     case 0x1d:
@@ -137,25 +145,23 @@ Value Unit::read(Cursor& c, uint64_t form, int64_t constant) const {
       c.bad |= stated == form;
       return c.bad ? Value{} : read(c, stated, 0);
     }
-    case 0x19:
+    case 0x19:  // flag_present
       return {1};
-    case 0x1b:
+    case 0x1b:  // addrx, and of fixed size
       return {c.uleb(), Value::kAddressIndex};
     case 0x29:
-      return {c.u(1), Value::kAddressIndex};
     case 0x2a:
-      return {c.u(2), Value::kAddressIndex};
     case 0x2b:
-      return {c.u(3), Value::kAddressIndex};
     case 0x2c:
-      return {c.u(4), Value::kAddressIndex};
-    case 0x1e:
+      return {c.u(static_cast<int>(form - 0x28)), Value::kAddressIndex};
+    case 0x1e:  // data16
       c.skip(16);
       return {};
-    case 0x21:
+    case 0x21:  // implicit_const
       return {static_cast<uint64_t>(constant)};
+    case 0x22:  // loclistx, rnglistx
     case 0x23:
-      return {c.uleb(), Value::kListIndex};
+      return {c.uleb(), form == 0x23 ? Value::kListIndex : Value::kNumber};
     default:
       c.bad = true;
       return {};

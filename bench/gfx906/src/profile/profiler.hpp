@@ -3,8 +3,8 @@
 //
 // What the estimate assumes (also in the JSON, assumptions()):
 //  - the engine clock stays at its peak; no power or thermal limit;
-//  - L2 holds nothing of earlier launches; lines that two watched groups touch are fetched once, and
-//    further groups add as many new lines as the second half of the sample did;
+//  - L2 holds nothing of earlier launches; lines that two watched groups touch are fetched once,
+//    and further groups add as many new lines as the second half of the sample did;
 //  - each resident group has half of L1, and its share of L2 for lines that no other touches;
 //  - watched groups stand for all, in proportion to the instructions that the others ran (where
 //    these are skipped, one for one); a launch of a kernel, shape and scalar arguments seen before

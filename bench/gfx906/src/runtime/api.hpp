@@ -11,8 +11,8 @@
 
 namespace gfx906::rt {
 
-// Runs the body of an API function: an error is remembered for hipGetLastError; without any card only
-// hipErrorNoDevice comes back; running out of host memory is an error like others.
+// Runs the body of an API function: an error is remembered for hipGetLastError; without any card
+// only hipErrorNoDevice comes back; running out of host memory is an error like others.
 template <class Body>
 hipError_t api(Body&& body) {
   if (cards().empty()) return finish(hipErrorNoDevice);
@@ -24,8 +24,9 @@ hipError_t api(Body&& body) {
   }
 }
 
-// For calls that a capture in progress does not allow (they would synchronise or allocate): hipSuccess when none
-// forbids it, else the capture is invalid and hipErrorStreamCaptureUnsupported comes back.
+// For calls that a capture in progress does not allow (they would synchronise or allocate):
+// hipSuccess when none forbids it, else the capture is invalid and hipErrorStreamCaptureUnsupported
+// comes back.
 hipError_t check_no_capture();
 // The number of captures in progress, to skip that check.
 extern std::atomic<int> active_captures;
@@ -41,8 +42,8 @@ struct CopyRequest {
   size_t target_pitch = 0, source_pitch = 0, target_slice = 0, source_slice = 0;
   hipMemcpyKind kind = hipMemcpyDefault;
 };
-// Errors: hipErrorInvalidValue (a null pointer, a range over its allocation's end), hipErrorInvalidMemcpyDirection,
-// hipErrorInvalidPitchValue.
+// Errors: hipErrorInvalidValue (a null pointer, a range over its allocation's end),
+// hipErrorInvalidMemcpyDirection, hipErrorInvalidPitchValue.
 hipError_t check_copy(const CopyRequest& request);
 std::shared_ptr<CopyWork> make_copy(const CopyRequest& request);
 hipError_t request_of(const hipMemcpy3DParms& params, CopyRequest& request);

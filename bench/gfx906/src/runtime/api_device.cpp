@@ -90,9 +90,15 @@ static hipError_t choose(int* device, const void* wish) {
     return hipSuccess;
   });
 }
-GFX906_HIP hipError_t hipChooseDevice(int* device, const void* wish) { return choose(device, wish); }
-GFX906_HIP hipError_t hipChooseDeviceR0000(int* device, const void* wish) { return choose(device, wish); }
-GFX906_HIP hipError_t hipChooseDeviceR0600(int* device, const void* wish) { return choose(device, wish); }
+GFX906_HIP hipError_t hipChooseDevice(int* device, const void* wish) {
+  return choose(device, wish);
+}
+GFX906_HIP hipError_t hipChooseDeviceR0000(int* device, const void* wish) {
+  return choose(device, wish);
+}
+GFX906_HIP hipError_t hipChooseDeviceR0600(int* device, const void* wish) {
+  return choose(device, wish);
+}
 
 GFX906_HIP hipError_t hipDeviceGetName(char* name, int bytes, hipDevice_t device) {
   return api([&] {
@@ -139,7 +145,8 @@ GFX906_HIP hipError_t hipDeviceGetByPCIBusId(int* device, const char* text) {
   return api([&] {
     unsigned domain = 0, bus = 0, slot = 0, function = 0;
     if (device == nullptr || text == nullptr) return hipErrorInvalidValue;
-    if (std::sscanf(text, "%x:%x:%x.%x", &domain, &bus, &slot, &function) < 3) return hipErrorInvalidValue;
+    if (std::sscanf(text, "%x:%x:%x.%x", &domain, &bus, &slot, &function) < 3)
+      return hipErrorInvalidValue;
     for (const Card* c : cards()) {
       if (domain == 0 && slot == 0 && static_cast<int>(bus) == pci_bus(c->index())) {
         *device = c->index();
@@ -162,7 +169,8 @@ GFX906_HIP hipError_t hipDeviceReset() {
     (void)synchronize_card(c);
     // The memory of the card goes, its streams stay usable as in the driver's primary context.
     for (const Allocation& a : AddressMap::instance().all()) {
-      if (a.kind == MemoryKind::kDevice && a.card == c.index()) free_memory(reinterpret_cast<void*>(a.base));
+      if (a.kind == MemoryKind::kDevice && a.card == c.index())
+        free_memory(reinterpret_cast<void*>(a.base));
     }
     c.fault = hipSuccess;
     const std::lock_guard lock(c.mutex);
@@ -190,10 +198,17 @@ GFX906_HIP hipError_t hipDeviceGetLimit(size_t* value, int limit) {
   return api([&] {
     if (value == nullptr) return hipErrorInvalidValue;
     switch (limit) {
-      case 0: *value = 1024; return hipSuccess;
-      case 1: *value = 1 << 20; return hipSuccess;
-      case 2: *value = size_t{4} << 20; return hipSuccess;
-      default: return hipErrorUnsupportedLimit;
+      case 0:
+        *value = 1024;
+        return hipSuccess;
+      case 1:
+        *value = 1 << 20;
+        return hipSuccess;
+      case 2:
+        *value = size_t{4} << 20;
+        return hipSuccess;
+      default:
+        return hipErrorUnsupportedLimit;
     }
   });
 }
@@ -258,15 +273,25 @@ GFX906_HIP hipError_t hipDeviceGetP2PAttribute(int* value, int attribute, int fr
     if (value == nullptr || from == to) return hipErrorInvalidValue;
     if (card(from) == nullptr || card(to) == nullptr) return hipErrorInvalidDevice;
     switch (attribute) {
-      case 0: *value = 0; return hipSuccess;  // performance rank
-      case 1: *value = 1; return hipSuccess;  // access
-      case 2: *value = 0; return hipSuccess;  // native atomics: not over PCIe
-      case 3: *value = 0; return hipSuccess;  // arrays
-      default: return hipErrorInvalidValue;
+      case 0:
+        *value = 0;
+        return hipSuccess;  // performance rank
+      case 1:
+        *value = 1;
+        return hipSuccess;  // access
+      case 2:
+        *value = 0;
+        return hipSuccess;  // native atomics: not over PCIe
+      case 3:
+        *value = 0;
+        return hipSuccess;  // arrays
+      default:
+        return hipErrorInvalidValue;
     }
   });
 }
-GFX906_HIP hipError_t hipExtGetLinkTypeAndHopCount(int from, int to, uint32_t* type, uint32_t* hops) {
+GFX906_HIP hipError_t hipExtGetLinkTypeAndHopCount(int from, int to, uint32_t* type,
+                                                   uint32_t* hops) {
   return api([&] {
     if (type == nullptr || hops == nullptr || from == to) return hipErrorInvalidValue;
     if (card(from) == nullptr || card(to) == nullptr) return hipErrorInvalidDevice;
@@ -287,7 +312,8 @@ GFX906_HIP hipError_t hipCtxCreate(hipCtx_t* context, unsigned flags, hipDevice_
   });
 }
 GFX906_HIP hipError_t hipCtxDestroy(hipCtx_t context) {
-  return api([&] { return card_of_context(context) != nullptr ? hipSuccess : hipErrorInvalidValue; });
+  return api(
+      [&] { return card_of_context(context) != nullptr ? hipSuccess : hipErrorInvalidValue; });
 }
 GFX906_HIP hipError_t hipCtxPushCurrent(hipCtx_t context) {
   return api([&] {
@@ -322,16 +348,31 @@ GFX906_HIP hipError_t hipCtxGetCurrent(hipCtx_t* context) {
     return hipSuccess;
   });
 }
-GFX906_HIP hipError_t hipCtxGetDevice(hipDevice_t* device) { return hipGetDevice(device); }
-GFX906_HIP hipError_t hipCtxSynchronize() { return hipDeviceSynchronize(); }
-GFX906_HIP hipError_t hipCtxGetFlags(unsigned* flags) { return hipGetDeviceFlags(flags); }
-GFX906_HIP hipError_t hipCtxGetCacheConfig(int* config) { return hipDeviceGetCacheConfig(config); }
-GFX906_HIP hipError_t hipCtxSetCacheConfig(int config) { return hipDeviceSetCacheConfig(config); }
-GFX906_HIP hipError_t hipCtxGetSharedMemConfig(int* config) { return hipDeviceGetSharedMemConfig(config); }
-GFX906_HIP hipError_t hipCtxSetSharedMemConfig(int config) { return hipDeviceSetSharedMemConfig(config); }
+GFX906_HIP hipError_t hipCtxGetDevice(hipDevice_t* device) {
+  return hipGetDevice(device);
+}
+GFX906_HIP hipError_t hipCtxSynchronize() {
+  return hipDeviceSynchronize();
+}
+GFX906_HIP hipError_t hipCtxGetFlags(unsigned* flags) {
+  return hipGetDeviceFlags(flags);
+}
+GFX906_HIP hipError_t hipCtxGetCacheConfig(int* config) {
+  return hipDeviceGetCacheConfig(config);
+}
+GFX906_HIP hipError_t hipCtxSetCacheConfig(int config) {
+  return hipDeviceSetCacheConfig(config);
+}
+GFX906_HIP hipError_t hipCtxGetSharedMemConfig(int* config) {
+  return hipDeviceGetSharedMemConfig(config);
+}
+GFX906_HIP hipError_t hipCtxSetSharedMemConfig(int config) {
+  return hipDeviceSetSharedMemConfig(config);
+}
 GFX906_HIP hipError_t hipCtxEnablePeerAccess(hipCtx_t context, unsigned flags) {
   Card* c = card_of_context(context);
-  return c == nullptr ? finish(hipErrorInvalidContext) : hipDeviceEnablePeerAccess(c->index(), flags);
+  return c == nullptr ? finish(hipErrorInvalidContext)
+                      : hipDeviceEnablePeerAccess(c->index(), flags);
 }
 GFX906_HIP hipError_t hipCtxDisablePeerAccess(hipCtx_t context) {
   Card* c = card_of_context(context);
@@ -348,10 +389,17 @@ GFX906_HIP hipError_t hipDevicePrimaryCtxRetain(hipCtx_t* context, hipDevice_t d
 static hipError_t known_device(hipDevice_t device) {
   return api([&] { return card(device) != nullptr ? hipSuccess : hipErrorInvalidDevice; });
 }
-GFX906_HIP hipError_t hipDevicePrimaryCtxRelease(hipDevice_t device) { return known_device(device); }
-GFX906_HIP hipError_t hipDevicePrimaryCtxReset(hipDevice_t device) { return known_device(device); }
-GFX906_HIP hipError_t hipDevicePrimaryCtxSetFlags(hipDevice_t device, unsigned) { return known_device(device); }
-GFX906_HIP hipError_t hipDevicePrimaryCtxGetState(hipDevice_t device, unsigned* flags, int* active) {
+GFX906_HIP hipError_t hipDevicePrimaryCtxRelease(hipDevice_t device) {
+  return known_device(device);
+}
+GFX906_HIP hipError_t hipDevicePrimaryCtxReset(hipDevice_t device) {
+  return known_device(device);
+}
+GFX906_HIP hipError_t hipDevicePrimaryCtxSetFlags(hipDevice_t device, unsigned) {
+  return known_device(device);
+}
+GFX906_HIP hipError_t hipDevicePrimaryCtxGetState(hipDevice_t device, unsigned* flags,
+                                                  int* active) {
   return api([&] {
     if (flags == nullptr || active == nullptr) return hipErrorInvalidValue;
     if (card(device) == nullptr) return hipErrorInvalidDevice;

@@ -48,8 +48,10 @@ constexpr ErrorText kErrors[] = {
     {213, "hipErrorNotMappedAsPointer", "resource not mapped as pointer"},
     {214, "hipErrorECCNotCorrectable", "uncorrectable ECC error encountered"},
     {215, "hipErrorUnsupportedLimit", "limit is not supported on this architecture"},
-    {216, "hipErrorContextAlreadyInUse", "exclusive-thread device already in use by a different thread"},
-    {217, "hipErrorPeerAccessUnsupported", "peer access is not supported between these two devices"},
+    {216, "hipErrorContextAlreadyInUse",
+     "exclusive-thread device already in use by a different thread"},
+    {217, "hipErrorPeerAccessUnsupported",
+     "peer access is not supported between these two devices"},
     {218, "hipErrorInvalidKernelFile", "invalid kernel file"},
     {219, "hipErrorInvalidGraphicsContext", "invalid OpenGL or DirectX context"},
     {300, "hipErrorInvalidSource", "device kernel image is invalid"},
@@ -69,23 +71,31 @@ constexpr ErrorText kErrors[] = {
     {708, "hipErrorSetOnActiveProcess", "cannot set while device is active in this process"},
     {709, "hipErrorContextIsDestroyed", "context is destroyed"},
     {710, "hipErrorAssert", "device-side assert triggered"},
-    {712, "hipErrorHostMemoryAlreadyRegistered", "part or all of the requested memory range is already mapped"},
-    {713, "hipErrorHostMemoryNotRegistered", "pointer does not correspond to a registered memory region"},
+    {712, "hipErrorHostMemoryAlreadyRegistered",
+     "part or all of the requested memory range is already mapped"},
+    {713, "hipErrorHostMemoryNotRegistered",
+     "pointer does not correspond to a registered memory region"},
     {719, "hipErrorLaunchFailure", "unspecified launch failure"},
     {720, "hipErrorCooperativeLaunchTooLarge", "too many blocks in cooperative launch"},
     {801, "hipErrorNotSupported", "operation not supported"},
     {900, "hipErrorStreamCaptureUnsupported", "operation not permitted when stream is capturing"},
     {901, "hipErrorStreamCaptureInvalidated",
      "operation failed due to a previous error during capture"},
-    {902, "hipErrorStreamCaptureMerge", "operation would result in a merge of separate capture sequences"},
+    {902, "hipErrorStreamCaptureMerge",
+     "operation would result in a merge of separate capture sequences"},
     {903, "hipErrorStreamCaptureUnmatched", "capture was not ended in the same stream as it began"},
     {904, "hipErrorStreamCaptureUnjoined", "capturing stream has unjoined work"},
-    {905, "hipErrorStreamCaptureIsolation", "dependency created on uncaptured work in another stream"},
-    {906, "hipErrorStreamCaptureImplicit", "operation would make the legacy stream depend on a capturing blocking stream"},
-    {907, "hipErrorCapturedEvent", "operation not permitted on an event last recorded in a capturing stream"},
-    {908, "hipErrorStreamCaptureWrongThread", "attempt to terminate a thread-local capture sequence from another thread"},
+    {905, "hipErrorStreamCaptureIsolation",
+     "dependency created on uncaptured work in another stream"},
+    {906, "hipErrorStreamCaptureImplicit",
+     "operation would make the legacy stream depend on a capturing blocking stream"},
+    {907, "hipErrorCapturedEvent",
+     "operation not permitted on an event last recorded in a capturing stream"},
+    {908, "hipErrorStreamCaptureWrongThread",
+     "attempt to terminate a thread-local capture sequence from another thread"},
     {910, "hipErrorGraphExecUpdateFailure",
-     "the graph update was not performed because it included changes which violated constraints specific to "
+     "the graph update was not performed because it included changes which violated constraints "
+     "specific to "
      "instantiated graph update"},
     {911, "hipErrorInvalidChannelDescriptor", "invalid channel descriptor"},
     {912, "hipErrorInvalidTexture", "invalid texture"},
@@ -124,27 +134,44 @@ GFX906_HIP hipError_t hipDrvGetErrorString(hipError_t code, const char** text) {
   *text = e->text;
   return hipSuccess;
 }
-GFX906_HIP hipError_t hipGetLastError() { return take_last_error(); }
-GFX906_HIP hipError_t hipExtGetLastError() { return take_last_error(); }
-GFX906_HIP hipError_t hipPeekAtLastError() { return peek_last_error(); }
+GFX906_HIP hipError_t hipGetLastError() {
+  return take_last_error();
+}
+GFX906_HIP hipError_t hipExtGetLastError() {
+  return take_last_error();
+}
+GFX906_HIP hipError_t hipPeekAtLastError() {
+  return peek_last_error();
+}
 
 GFX906_HIP hipError_t hipInit(unsigned flags) {
   if (flags != 0) return finish(hipErrorInvalidValue);
   return finish(cards().empty() ? hipErrorNoDevice : hipSuccess);
 }
-// major * 10'000'000 + minor * 100'000 + patch: the releases whose interface the two libraries have.
-static int version() { return kHipMajor >= 6 ? 60443484 : 50221153; }
+// major * 10'000'000 + minor * 100'000 + patch: the releases whose interface the two libraries
+// have.
+static int version() {
+  return kHipMajor >= 6 ? 60443484 : 50221153;
+}
 GFX906_HIP hipError_t hipRuntimeGetVersion(int* out) {
   if (out == nullptr) return finish(hipErrorInvalidValue);
   *out = version();
   return hipSuccess;
 }
-GFX906_HIP hipError_t hipDriverGetVersion(int* out) { return hipRuntimeGetVersion(out); }
+GFX906_HIP hipError_t hipDriverGetVersion(int* out) {
+  return hipRuntimeGetVersion(out);
+}
 
 // Profiler control has nothing to control; programs that bracket their hot part with it should run.
-GFX906_HIP hipError_t hipProfilerStart() { return hipSuccess; }
-GFX906_HIP hipError_t hipProfilerStop() { return hipSuccess; }
-GFX906_HIP const char* hipApiName(uint32_t) { return "unknown"; }
+GFX906_HIP hipError_t hipProfilerStart() {
+  return hipSuccess;
+}
+GFX906_HIP hipError_t hipProfilerStop() {
+  return hipSuccess;
+}
+GFX906_HIP const char* hipApiName(uint32_t) {
+  return "unknown";
+}
 
 // The half-precision helpers that old compilers call.
 static float half_to_float(uint16_t h) {
@@ -171,7 +198,8 @@ static uint16_t float_to_half(float f) {
   const auto sign = static_cast<uint16_t>((bits >> 16) & 0x8000);
   const uint32_t magnitude = bits & 0x7fffffffu;
   if (magnitude >= 0x7f800000u) {
-    return static_cast<uint16_t>(sign | 0x7c00 | (magnitude > 0x7f800000u ? 0x200 | ((magnitude >> 13) & 0x3ff) : 0));
+    return static_cast<uint16_t>(
+        sign | 0x7c00 | (magnitude > 0x7f800000u ? 0x200 | ((magnitude >> 13) & 0x3ff) : 0));
   }
   if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00);
   if (magnitude < 0x38800000u) {
@@ -186,6 +214,9 @@ static uint16_t float_to_half(float f) {
   const uint32_t rounded = magnitude + 0xfff + ((magnitude >> 13) & 1);
   return static_cast<uint16_t>(sign | ((rounded - 0x38000000u) >> 13));
 }
-GFX906_HIP float __gnu_h2f_ieee(uint16_t h) { return half_to_float(h); }
-GFX906_HIP uint16_t __gnu_f2h_ieee(float f) { return float_to_half(f); }
-
+GFX906_HIP float __gnu_h2f_ieee(uint16_t h) {
+  return half_to_float(h);
+}
+GFX906_HIP uint16_t __gnu_f2h_ieee(float f) {
+  return float_to_half(f);
+}

@@ -14,7 +14,8 @@ hipStream_t per_thread(hipStream_t stream) {
   return stream == nullptr ? reinterpret_cast<hipStream_t>(kStreamPerThreadHandle) : stream;
 }
 
-// Fills a caller's array as the API does: a null array asks for the count; unused places become null.
+// Fills a caller's array as the API does: a null array asks for the count; unused places become
+// null.
 template <class List>
 hipError_t give(const List& list, hipGraphNode_t* out, size_t* count) {
   if (count == nullptr) return hipErrorInvalidValue;
@@ -41,17 +42,28 @@ hipError_t instantiate(hipGraphExec_t* out, hipGraph_t graph, unsigned long long
 
 const char* kind_of(hipGraphNodeType type) {
   switch (type) {
-    case hipGraphNodeTypeKernel: return "kernel";
-    case hipGraphNodeTypeMemcpy: return "copy";
-    case hipGraphNodeTypeMemset: return "fill";
-    case hipGraphNodeTypeHost: return "host";
-    case hipGraphNodeTypeGraph: return "graph";
-    case hipGraphNodeTypeWaitEvent: return "wait event";
-    case hipGraphNodeTypeEventRecord: return "record event";
-    case hipGraphNodeTypeMemAlloc: return "allocate";
-    case hipGraphNodeTypeMemFree: return "free";
-    case hipGraphNodeTypeBatchMemOp: return "memory operations";
-    default: return "empty";
+    case hipGraphNodeTypeKernel:
+      return "kernel";
+    case hipGraphNodeTypeMemcpy:
+      return "copy";
+    case hipGraphNodeTypeMemset:
+      return "fill";
+    case hipGraphNodeTypeHost:
+      return "host";
+    case hipGraphNodeTypeGraph:
+      return "graph";
+    case hipGraphNodeTypeWaitEvent:
+      return "wait event";
+    case hipGraphNodeTypeEventRecord:
+      return "record event";
+    case hipGraphNodeTypeMemAlloc:
+      return "allocate";
+    case hipGraphNodeTypeMemFree:
+      return "free";
+    case hipGraphNodeTypeBatchMemOp:
+      return "memory operations";
+    default:
+      return "empty";
   }
 }
 
@@ -84,7 +96,8 @@ GFX906_HIP hipError_t hipGraphClone(hipGraph_t* out, hipGraph_t graph) {
     return hipSuccess;
   });
 }
-GFX906_HIP hipError_t hipGraphNodeFindInClone(hipGraphNode_t* out, hipGraphNode_t original, hipGraph_t clone) {
+GFX906_HIP hipError_t hipGraphNodeFindInClone(hipGraphNode_t* out, hipGraphNode_t original,
+                                              hipGraph_t clone) {
   return api([&] {
     if (out == nullptr || !is_graph(clone)) return hipErrorInvalidValue;
     auto it = clone->cloned_from.find(original);
@@ -111,9 +124,11 @@ GFX906_HIP hipError_t hipGraphGetRootNodes(hipGraph_t graph, hipGraphNode_t* nod
     return give(list, nodes, count);
   });
 }
-GFX906_HIP hipError_t hipGraphGetEdges(hipGraph_t graph, hipGraphNode_t* from, hipGraphNode_t* to, size_t* count) {
+GFX906_HIP hipError_t hipGraphGetEdges(hipGraph_t graph, hipGraphNode_t* from, hipGraphNode_t* to,
+                                       size_t* count) {
   return api([&] {
-    if (!is_graph(graph) || count == nullptr || (from == nullptr) != (to == nullptr)) return hipErrorInvalidValue;
+    if (!is_graph(graph) || count == nullptr || (from == nullptr) != (to == nullptr))
+      return hipErrorInvalidValue;
     std::vector<GraphNode*> starts, ends;
     for (const auto& node : graph->nodes) {
       for (GraphNode* next : node->feeds) {
@@ -130,10 +145,12 @@ GFX906_HIP hipError_t hipGraphGetEdges(hipGraph_t graph, hipGraphNode_t* from, h
     return give(ends, to, count);
   });
 }
-GFX906_HIP hipError_t hipGraphNodeGetDependencies(hipGraphNode_t node, hipGraphNode_t* out, size_t* count) {
+GFX906_HIP hipError_t hipGraphNodeGetDependencies(hipGraphNode_t node, hipGraphNode_t* out,
+                                                  size_t* count) {
   return api([&] { return is_node(node) ? give(node->needs, out, count) : hipErrorInvalidValue; });
 }
-GFX906_HIP hipError_t hipGraphNodeGetDependentNodes(hipGraphNode_t node, hipGraphNode_t* out, size_t* count) {
+GFX906_HIP hipError_t hipGraphNodeGetDependentNodes(hipGraphNode_t node, hipGraphNode_t* out,
+                                                    size_t* count) {
   return api([&] { return is_node(node) ? give(node->feeds, out, count) : hipErrorInvalidValue; });
 }
 GFX906_HIP hipError_t hipGraphNodeGetType(hipGraphNode_t node, hipGraphNodeType* type) {
@@ -143,20 +160,22 @@ GFX906_HIP hipError_t hipGraphNodeGetType(hipGraphNode_t node, hipGraphNodeType*
     return hipSuccess;
   });
 }
-static hipError_t change_edges(hipGraph_t graph, const hipGraphNode_t* from, const hipGraphNode_t* to, size_t count,
-                               bool add) {
+static hipError_t change_edges(hipGraph_t graph, const hipGraphNode_t* from,
+                               const hipGraphNode_t* to, size_t count, bool add) {
   return api([&] {
-    if (!is_graph(graph) || (count != 0 && (from == nullptr || to == nullptr))) return hipErrorInvalidValue;
+    if (!is_graph(graph) || (count != 0 && (from == nullptr || to == nullptr)))
+      return hipErrorInvalidValue;
     for (size_t i = 0; i < count; ++i) {
-      if (!graph->contains(from[i]) || !graph->contains(to[i]) || from[i] == to[i]) return hipErrorInvalidValue;
+      if (!graph->contains(from[i]) || !graph->contains(to[i]) || from[i] == to[i])
+        return hipErrorInvalidValue;
       const bool done = add ? graph->connect(from[i], to[i]) : graph->disconnect(from[i], to[i]);
       if (!done) return hipErrorInvalidValue;
     }
     return hipSuccess;
   });
 }
-GFX906_HIP hipError_t hipGraphAddDependencies(hipGraph_t graph, const hipGraphNode_t* from, const hipGraphNode_t* to,
-                                              size_t count) {
+GFX906_HIP hipError_t hipGraphAddDependencies(hipGraph_t graph, const hipGraphNode_t* from,
+                                              const hipGraphNode_t* to, size_t count) {
   return change_edges(graph, from, to, count, true);
 }
 GFX906_HIP hipError_t hipGraphRemoveDependencies(hipGraph_t graph, const hipGraphNode_t* from,
@@ -171,13 +190,14 @@ GFX906_HIP hipError_t hipGraphDestroyNode(hipGraphNode_t node) {
   });
 }
 
-GFX906_HIP hipError_t hipGraphInstantiate(hipGraphExec_t* out, hipGraph_t graph, hipGraphNode_t* offender, char* log,
-                                          size_t log_bytes) {
+GFX906_HIP hipError_t hipGraphInstantiate(hipGraphExec_t* out, hipGraph_t graph,
+                                          hipGraphNode_t* offender, char* log, size_t log_bytes) {
   if (offender != nullptr) *offender = nullptr;
   if (log != nullptr && log_bytes != 0) *log = 0;
   return instantiate(out, graph, 0);
 }
-GFX906_HIP hipError_t hipGraphInstantiateWithFlags(hipGraphExec_t* out, hipGraph_t graph, unsigned long long flags) {
+GFX906_HIP hipError_t hipGraphInstantiateWithFlags(hipGraphExec_t* out, hipGraph_t graph,
+                                                   unsigned long long flags) {
   if ((flags & ~0xfull) != 0) return finish(hipErrorInvalidValue);
   return instantiate(out, graph, flags);
 }
@@ -220,10 +240,12 @@ GFX906_HIP hipError_t hipGraphLaunch(hipGraphExec_t exec, hipStream_t handle) {
 GFX906_HIP hipError_t hipGraphLaunch_spt(hipGraphExec_t exec, hipStream_t handle) {
   return hipGraphLaunch(exec, per_thread(handle));
 }
-GFX906_HIP hipError_t hipGraphExecUpdate(hipGraphExec_t exec, hipGraph_t graph, hipGraphNode_t* offender,
+GFX906_HIP hipError_t hipGraphExecUpdate(hipGraphExec_t exec, hipGraph_t graph,
+                                         hipGraphNode_t* offender,
                                          hipGraphExecUpdateResult* result) {
   return api([&] {
-    if (!is_exec(exec) || !is_graph(graph) || offender == nullptr || result == nullptr) return hipErrorInvalidValue;
+    if (!is_exec(exec) || !is_graph(graph) || offender == nullptr || result == nullptr)
+      return hipErrorInvalidValue;
     *result = exec->update(*graph, *offender);
     return *result == hipGraphExecUpdateSuccess ? hipSuccess : hipErrorGraphExecUpdateFailure;
   });
@@ -240,7 +262,8 @@ GFX906_HIP hipError_t hipGraphDebugDotPrint(hipGraph_t graph, const char* path, 
       if (node->work->type() == hipGraphNodeTypeKernel) {
         label += ": " + static_cast<const KernelWork&>(*node->work).function->name();
       }
-      std::fprintf(file, "  n%llu [label=\"%s\"];\n", static_cast<unsigned long long>(node->id), label.c_str());
+      std::fprintf(file, "  n%llu [label=\"%s\"];\n", static_cast<unsigned long long>(node->id),
+                   label.c_str());
       for (const GraphNode* next : node->feeds) {
         std::fprintf(file, "  n%llu -> n%llu;\n", static_cast<unsigned long long>(node->id),
                      static_cast<unsigned long long>(next->id));
@@ -251,8 +274,8 @@ GFX906_HIP hipError_t hipGraphDebugDotPrint(hipGraph_t graph, const char* path, 
   });
 }
 
-GFX906_HIP hipError_t hipUserObjectCreate(hipUserObject_t* out, void* pointer, hipHostFn_t destroy, unsigned count,
-                                          unsigned flags) {
+GFX906_HIP hipError_t hipUserObjectCreate(hipUserObject_t* out, void* pointer, hipHostFn_t destroy,
+                                          unsigned count, unsigned flags) {
   return api([&] {
     if (out == nullptr || destroy == nullptr || count == 0 || count > INT32_MAX || flags != 1) {
       return hipErrorInvalidValue;
@@ -278,8 +301,8 @@ GFX906_HIP hipError_t hipUserObjectRelease(hipUserObject_t object, unsigned coun
     return hipSuccess;
   });
 }
-GFX906_HIP hipError_t hipGraphRetainUserObject(hipGraph_t graph, hipUserObject_t object, unsigned count,
-                                               unsigned flags) {
+GFX906_HIP hipError_t hipGraphRetainUserObject(hipGraph_t graph, hipUserObject_t object,
+                                               unsigned count, unsigned flags) {
   return api([&] {
     if (!is_graph(graph) || object == nullptr || count == 0 || count > INT32_MAX || flags > 1) {
       return hipErrorInvalidValue;
@@ -290,11 +313,13 @@ GFX906_HIP hipError_t hipGraphRetainUserObject(hipGraph_t graph, hipUserObject_t
     return hipSuccess;
   });
 }
-GFX906_HIP hipError_t hipGraphReleaseUserObject(hipGraph_t graph, hipUserObject_t object, unsigned count) {
+GFX906_HIP hipError_t hipGraphReleaseUserObject(hipGraph_t graph, hipUserObject_t object,
+                                                unsigned count) {
   return api([&] {
     if (!is_graph(graph) || count == 0) return hipErrorInvalidValue;
     auto it = graph->user_objects.find(object);
-    if (it == graph->user_objects.end() || it->second < static_cast<int>(count)) return hipErrorInvalidValue;
+    if (it == graph->user_objects.end() || it->second < static_cast<int>(count))
+      return hipErrorInvalidValue;
     it->second -= static_cast<int>(count);
     if (it->second == 0) graph->user_objects.erase(it);
     return hipUserObjectRelease(object, count);

@@ -1,4 +1,5 @@
-// Nodes of graphs: making them, reading and changing their parameters, in a graph and in an executable one.
+// Nodes of graphs: making them, reading and changing their parameters, in a graph and in an
+// executable one.
 #include <cstring>
 
 #include "api.hpp"
@@ -11,8 +12,10 @@ namespace {
 
 using WorkPtr = std::shared_ptr<Work>;
 
-hipError_t add(hipGraphNode_t* out, hipGraph_t graph, const hipGraphNode_t* needs, size_t count, WorkPtr work) {
-  if (out == nullptr || !is_graph(graph) || (count != 0 && needs == nullptr)) return hipErrorInvalidValue;
+hipError_t add(hipGraphNode_t* out, hipGraph_t graph, const hipGraphNode_t* needs, size_t count,
+               WorkPtr work) {
+  if (out == nullptr || !is_graph(graph) || (count != 0 && needs == nullptr))
+    return hipErrorInvalidValue;
   std::vector<GraphNode*> list(needs, needs + count);
   for (const GraphNode* need : list) {
     if (!graph->contains(need)) return hipErrorInvalidValue;
@@ -36,7 +39,9 @@ hipError_t put(hipGraphNode_t node, hipGraphExec_t exec, WorkPtr work) {
 }
 
 // The card of a new node is the current one, of a changed node what it was.
-int card_for(hipGraphNode_t node) { return node != nullptr ? node->work->card : current_card_index(); }
+int card_for(hipGraphNode_t node) {
+  return node != nullptr ? node->work->card : current_card_index();
+}
 
 hipError_t make_kernel(const hipKernelNodeParams* p, hipGraphNode_t node, WorkPtr& work) {
   if (p == nullptr) return hipErrorInvalidValue;
@@ -83,8 +88,8 @@ hipError_t make_copy_3d(const hipMemcpy3DParms* p, hipGraphNode_t node, WorkPtr&
   return make_copy_work(r, node, work, p);
 }
 
-hipError_t make_copy_1d(void* to, const void* from, size_t bytes, hipMemcpyKind kind, hipGraphNode_t node,
-                        WorkPtr& work) {
+hipError_t make_copy_1d(void* to, const void* from, size_t bytes, hipMemcpyKind kind,
+                        hipGraphNode_t node, WorkPtr& work) {
   CopyRequest r;
   r.target = to;
   r.source = from;
@@ -93,8 +98,9 @@ hipError_t make_copy_1d(void* to, const void* from, size_t bytes, hipMemcpyKind 
   return bytes == 0 ? hipErrorInvalidValue : make_copy_work(r, node, work);
 }
 
-hipError_t make_symbol_copy(void* other, const void* symbol, size_t bytes, size_t offset, hipMemcpyKind kind,
-                            bool to_symbol, hipGraphNode_t node, WorkPtr& work) {
+hipError_t make_symbol_copy(void* other, const void* symbol, size_t bytes, size_t offset,
+                            hipMemcpyKind kind, bool to_symbol, hipGraphNode_t node,
+                            WorkPtr& work) {
   void* base = nullptr;
   size_t size = 0;
   if (const hipError_t error = symbol_memory(symbol, base, size); error != hipSuccess) return error;
@@ -144,8 +150,10 @@ hipError_t make_event(hipEvent_t event, hipGraphNode_t node, WorkPtr& work) {
 
 hipError_t make_alloc(hipMemAllocNodeParams* p, hipGraph_t graph, WorkPtr& work) {
   if (p == nullptr || p->bytesize == 0 || !is_graph(graph)) return hipErrorInvalidValue;
-  if (p->poolProps.location.type != 1 || card(p->poolProps.location.id) == nullptr) return hipErrorInvalidValue;
-  p->dptr = AddressMap::instance().allocate(p->bytesize, MemoryKind::kDevice, p->poolProps.location.id, 0);
+  if (p->poolProps.location.type != 1 || card(p->poolProps.location.id) == nullptr)
+    return hipErrorInvalidValue;
+  p->dptr = AddressMap::instance().allocate(p->bytesize, MemoryKind::kDevice,
+                                            p->poolProps.location.id, 0);
   if (p->dptr == nullptr) return hipErrorOutOfMemory;
   graph->memory.push_back(p->dptr);
   auto made = std::make_shared<AllocWork>();
@@ -165,7 +173,8 @@ WorkPtr make_free(void* pointer) {
 
 // Runs `make` to build a work and adds it as a node.
 template <class Make>
-hipError_t add_made(hipGraphNode_t* out, hipGraph_t graph, const hipGraphNode_t* needs, size_t count, Make&& make) {
+hipError_t add_made(hipGraphNode_t* out, hipGraph_t graph, const hipGraphNode_t* needs,
+                    size_t count, Make&& make) {
   return api([&] {
     WorkPtr work;
     const hipError_t error = make(work);
@@ -188,17 +197,30 @@ hipError_t change(hipGraphNode_t node, hipGraphExec_t exec, bool in_exec, Make&&
 hipError_t make_any(hipGraphNodeParams* p, hipGraphNode_t node, hipGraph_t graph, WorkPtr& work) {
   if (p == nullptr) return hipErrorInvalidValue;
   switch (p->type) {
-    case hipGraphNodeTypeKernel: return make_kernel(&p->kernel, node, work);
-    case hipGraphNodeTypeMemcpy: return make_copy_3d(&p->memcpy.copyParams, node, work);
-    case hipGraphNodeTypeMemset: return make_fill_work(&p->memset, node, work);
-    case hipGraphNodeTypeHost: return make_host(&p->host, node, work);
-    case hipGraphNodeTypeGraph: return make_child(p->graph, work);
-    case hipGraphNodeTypeEmpty: work = std::make_shared<EmptyWork>(); return hipSuccess;
-    case hipGraphNodeTypeWaitEvent: return make_event<EventWaitWork>(p->event, node, work);
-    case hipGraphNodeTypeEventRecord: return make_event<EventRecordWork>(p->event, node, work);
-    case hipGraphNodeTypeMemAlloc: return node == nullptr ? make_alloc(&p->alloc, graph, work) : hipErrorNotSupported;
-    case hipGraphNodeTypeMemFree: work = make_free(p->free); return hipSuccess;
-    default: return hipErrorNotSupported;
+    case hipGraphNodeTypeKernel:
+      return make_kernel(&p->kernel, node, work);
+    case hipGraphNodeTypeMemcpy:
+      return make_copy_3d(&p->memcpy.copyParams, node, work);
+    case hipGraphNodeTypeMemset:
+      return make_fill_work(&p->memset, node, work);
+    case hipGraphNodeTypeHost:
+      return make_host(&p->host, node, work);
+    case hipGraphNodeTypeGraph:
+      return make_child(p->graph, work);
+    case hipGraphNodeTypeEmpty:
+      work = std::make_shared<EmptyWork>();
+      return hipSuccess;
+    case hipGraphNodeTypeWaitEvent:
+      return make_event<EventWaitWork>(p->event, node, work);
+    case hipGraphNodeTypeEventRecord:
+      return make_event<EventRecordWork>(p->event, node, work);
+    case hipGraphNodeTypeMemAlloc:
+      return node == nullptr ? make_alloc(&p->alloc, graph, work) : hipErrorNotSupported;
+    case hipGraphNodeTypeMemFree:
+      work = make_free(p->free);
+      return hipSuccess;
+    default:
+      return hipErrorNotSupported;
   }
 }
 
@@ -210,27 +232,31 @@ GFX906_HIP hipError_t hipGraphAddKernelNode(NODE_HEAD, const hipKernelNodeParams
   return add_made(out, graph, needs, count, [&](WorkPtr& w) { return make_kernel(p, nullptr, w); });
 }
 GFX906_HIP hipError_t hipGraphAddMemcpyNode(NODE_HEAD, const hipMemcpy3DParms* p) {
-  return add_made(out, graph, needs, count, [&](WorkPtr& w) { return make_copy_3d(p, nullptr, w); });
+  return add_made(out, graph, needs, count,
+                  [&](WorkPtr& w) { return make_copy_3d(p, nullptr, w); });
 }
 GFX906_HIP hipError_t hipGraphAddMemcpyNode1D(NODE_HEAD, void* to, const void* from, size_t bytes,
                                               hipMemcpyKind kind) {
   return add_made(out, graph, needs, count,
                   [&](WorkPtr& w) { return make_copy_1d(to, from, bytes, kind, nullptr, w); });
 }
-GFX906_HIP hipError_t hipGraphAddMemcpyNodeToSymbol(NODE_HEAD, const void* symbol, const void* from, size_t bytes,
-                                                    size_t offset, hipMemcpyKind kind) {
+GFX906_HIP hipError_t hipGraphAddMemcpyNodeToSymbol(NODE_HEAD, const void* symbol, const void* from,
+                                                    size_t bytes, size_t offset,
+                                                    hipMemcpyKind kind) {
   return add_made(out, graph, needs, count, [&](WorkPtr& w) {
     return make_symbol_copy(const_cast<void*>(from), symbol, bytes, offset, kind, true, nullptr, w);
   });
 }
-GFX906_HIP hipError_t hipGraphAddMemcpyNodeFromSymbol(NODE_HEAD, void* to, const void* symbol, size_t bytes,
-                                                      size_t offset, hipMemcpyKind kind) {
+GFX906_HIP hipError_t hipGraphAddMemcpyNodeFromSymbol(NODE_HEAD, void* to, const void* symbol,
+                                                      size_t bytes, size_t offset,
+                                                      hipMemcpyKind kind) {
   return add_made(out, graph, needs, count, [&](WorkPtr& w) {
     return make_symbol_copy(to, symbol, bytes, offset, kind, false, nullptr, w);
   });
 }
 GFX906_HIP hipError_t hipGraphAddMemsetNode(NODE_HEAD, const hipMemsetParams* p) {
-  return add_made(out, graph, needs, count, [&](WorkPtr& w) { return make_fill_work(p, nullptr, w); });
+  return add_made(out, graph, needs, count,
+                  [&](WorkPtr& w) { return make_fill_work(p, nullptr, w); });
 }
 GFX906_HIP hipError_t hipGraphAddHostNode(NODE_HEAD, const hipHostNodeParams* p) {
   return add_made(out, graph, needs, count, [&](WorkPtr& w) { return make_host(p, nullptr, w); });
@@ -246,10 +272,12 @@ GFX906_HIP hipError_t hipGraphAddEmptyNode(NODE_HEAD) {
   });
 }
 GFX906_HIP hipError_t hipGraphAddEventRecordNode(NODE_HEAD, hipEvent_t event) {
-  return add_made(out, graph, needs, count, [&](WorkPtr& w) { return make_event<EventRecordWork>(event, nullptr, w); });
+  return add_made(out, graph, needs, count,
+                  [&](WorkPtr& w) { return make_event<EventRecordWork>(event, nullptr, w); });
 }
 GFX906_HIP hipError_t hipGraphAddEventWaitNode(NODE_HEAD, hipEvent_t event) {
-  return add_made(out, graph, needs, count, [&](WorkPtr& w) { return make_event<EventWaitWork>(event, nullptr, w); });
+  return add_made(out, graph, needs, count,
+                  [&](WorkPtr& w) { return make_event<EventWaitWork>(event, nullptr, w); });
 }
 GFX906_HIP hipError_t hipGraphAddMemAllocNode(NODE_HEAD, hipMemAllocNodeParams* p) {
   return add_made(out, graph, needs, count, [&](WorkPtr& w) { return make_alloc(p, graph, w); });
@@ -262,7 +290,8 @@ GFX906_HIP hipError_t hipGraphAddMemFreeNode(NODE_HEAD, void* pointer) {
   });
 }
 GFX906_HIP hipError_t hipGraphAddNode(NODE_HEAD, hipGraphNodeParams* p) {
-  return add_made(out, graph, needs, count, [&](WorkPtr& w) { return make_any(p, nullptr, graph, w); });
+  return add_made(out, graph, needs, count,
+                  [&](WorkPtr& w) { return make_any(p, nullptr, graph, w); });
 }
 
 // ---- Getters ----
@@ -342,27 +371,29 @@ GFX906_HIP hipError_t hipGraphMemFreeNodeGetParams(hipGraphNode_t node, void* po
 
 // ---- Setters, in pairs: of a graph's node and of an executable graph's ----
 
-#define SETTER_PAIR(graph_name, exec_name, params, make_call)                                      \
-  GFX906_HIP hipError_t graph_name(hipGraphNode_t node, params) {                                  \
-    return change(node, nullptr, false, [&](WorkPtr& w) { return make_call; });                    \
-  }                                                                                                \
-  GFX906_HIP hipError_t exec_name(hipGraphExec_t exec, hipGraphNode_t node, params) {              \
-    return change(node, exec, true, [&](WorkPtr& w) { return make_call; });                        \
+#define SETTER_PAIR(graph_name, exec_name, params, make_call)                         \
+  GFX906_HIP hipError_t graph_name(hipGraphNode_t node, params) {                     \
+    return change(node, nullptr, false, [&](WorkPtr& w) { return make_call; });       \
+  }                                                                                   \
+  GFX906_HIP hipError_t exec_name(hipGraphExec_t exec, hipGraphNode_t node, params) { \
+    return change(node, exec, true, [&](WorkPtr& w) { return make_call; });           \
   }
 #define COMMA ,
 
-SETTER_PAIR(hipGraphKernelNodeSetParams, hipGraphExecKernelNodeSetParams, const hipKernelNodeParams* p,
-            make_kernel(p, node, w))
+SETTER_PAIR(hipGraphKernelNodeSetParams, hipGraphExecKernelNodeSetParams,
+            const hipKernelNodeParams* p, make_kernel(p, node, w))
 SETTER_PAIR(hipGraphMemcpyNodeSetParams, hipGraphExecMemcpyNodeSetParams, const hipMemcpy3DParms* p,
             make_copy_3d(p, node, w))
 SETTER_PAIR(hipGraphMemcpyNodeSetParams1D, hipGraphExecMemcpyNodeSetParams1D,
             void* to COMMA const void* from COMMA size_t bytes COMMA hipMemcpyKind kind,
             make_copy_1d(to, from, bytes, kind, node, w))
 SETTER_PAIR(hipGraphMemcpyNodeSetParamsToSymbol, hipGraphExecMemcpyNodeSetParamsToSymbol,
-            const void* symbol COMMA const void* from COMMA size_t bytes COMMA size_t offset COMMA hipMemcpyKind kind,
+            const void* symbol COMMA const void* from COMMA size_t bytes COMMA size_t offset COMMA
+                hipMemcpyKind kind,
             make_symbol_copy(const_cast<void*>(from), symbol, bytes, offset, kind, true, node, w))
 SETTER_PAIR(hipGraphMemcpyNodeSetParamsFromSymbol, hipGraphExecMemcpyNodeSetParamsFromSymbol,
-            void* to COMMA const void* symbol COMMA size_t bytes COMMA size_t offset COMMA hipMemcpyKind kind,
+            void* to COMMA const void* symbol COMMA size_t bytes COMMA size_t offset COMMA
+                hipMemcpyKind kind,
             make_symbol_copy(to, symbol, bytes, offset, kind, false, node, w))
 SETTER_PAIR(hipGraphMemsetNodeSetParams, hipGraphExecMemsetNodeSetParams, const hipMemsetParams* p,
             make_fill_work(p, node, w))
@@ -375,15 +406,18 @@ SETTER_PAIR(hipGraphEventWaitNodeSetEvent, hipGraphExecEventWaitNodeSetEvent, hi
 SETTER_PAIR(hipGraphNodeSetParams, hipGraphExecNodeSetParams, hipGraphNodeParams* p,
             make_any(p, node, node->graph, w))
 
-GFX906_HIP hipError_t hipGraphNodeSetEnabled(hipGraphExec_t exec, hipGraphNode_t node, unsigned enabled) {
+GFX906_HIP hipError_t hipGraphNodeSetEnabled(hipGraphExec_t exec, hipGraphNode_t node,
+                                             unsigned enabled) {
   return api([&] {
     if (!is_exec(exec) || !is_node(node)) return hipErrorInvalidValue;
     const hipGraphNodeType type = node->work->type();
-    const bool can = type == hipGraphNodeTypeKernel || type == hipGraphNodeTypeMemcpy || type == hipGraphNodeTypeMemset;
+    const bool can = type == hipGraphNodeTypeKernel || type == hipGraphNodeTypeMemcpy ||
+                     type == hipGraphNodeTypeMemset;
     return can ? exec->set_enabled(node, enabled != 0) : hipErrorInvalidValue;
   });
 }
-GFX906_HIP hipError_t hipGraphNodeGetEnabled(hipGraphExec_t exec, hipGraphNode_t node, unsigned* enabled) {
+GFX906_HIP hipError_t hipGraphNodeGetEnabled(hipGraphExec_t exec, hipGraphNode_t node,
+                                             unsigned* enabled) {
   return api([&] {
     if (!is_exec(exec) || !is_node(node) || enabled == nullptr) return hipErrorInvalidValue;
     bool known = false;
@@ -391,8 +425,10 @@ GFX906_HIP hipError_t hipGraphNodeGetEnabled(hipGraphExec_t exec, hipGraphNode_t
     return known ? hipSuccess : hipErrorInvalidValue;
   });
 }
-// Attributes: 2 cooperative, 8 priority (both an int); 1, the access window, has no effect on this card.
-GFX906_HIP hipError_t hipGraphKernelNodeSetAttribute(hipGraphNode_t node, int attribute, const void* value) {
+// Attributes: 2 cooperative, 8 priority (both an int); 1, the access window, has no effect on this
+// card.
+GFX906_HIP hipError_t hipGraphKernelNodeSetAttribute(hipGraphNode_t node, int attribute,
+                                                     const void* value) {
   return api([&] {
     const auto before = work_as<KernelWork>(node);
     if (!before || value == nullptr) return hipErrorInvalidValue;
@@ -411,10 +447,12 @@ GFX906_HIP hipError_t hipGraphKernelNodeSetAttribute(hipGraphNode_t node, int at
     return hipSuccess;
   });
 }
-GFX906_HIP hipError_t hipGraphKernelNodeGetAttribute(hipGraphNode_t node, int attribute, void* value) {
+GFX906_HIP hipError_t hipGraphKernelNodeGetAttribute(hipGraphNode_t node, int attribute,
+                                                     void* value) {
   return api([&] {
     const auto work = work_as<KernelWork>(node);
-    if (!work || value == nullptr || (attribute != 2 && attribute != 8)) return hipErrorInvalidValue;
+    if (!work || value == nullptr || (attribute != 2 && attribute != 8))
+      return hipErrorInvalidValue;
     const int number = attribute == 2 ? work->cooperative : work->priority;
     std::memcpy(value, &number, sizeof number);
     return hipSuccess;

@@ -30,22 +30,29 @@ hipError_t release(void* base, bool host) {
     return host ? hipErrorInvalidValue : hipErrorInvalidDevicePointer;
   }
   const bool is_host = found->kind == MemoryKind::kPinnedHost;
-  if (!found->mapped() || found->kind == MemoryKind::kVirtual || (host && !is_host)) return hipErrorInvalidValue;
+  if (!found->mapped() || found->kind == MemoryKind::kVirtual || (host && !is_host))
+    return hipErrorInvalidValue;
   for (Card* c : cards()) {
-    if (is_host || found->kind == MemoryKind::kManaged || c->index() == found->card) (void)synchronize_card(*c);
+    if (is_host || found->kind == MemoryKind::kManaged || c->index() == found->card)
+      (void)synchronize_card(*c);
   }
   return free_memory(base) ? hipSuccess : hipErrorInvalidValue;
 }
 
-size_t pitch_of(size_t width) { return (width + kPitchAlign - 1) / kPitchAlign * kPitchAlign; }
+size_t pitch_of(size_t width) {
+  return (width + kPitchAlign - 1) / kPitchAlign * kPitchAlign;
+}
 
 int memory_type(MemoryKind kind) {
   const bool six = kHipMajor >= 6;
   switch (kind) {
     case MemoryKind::kPinnedHost:
-    case MemoryKind::kRegisteredHost: return six ? 1 : 0;
-    case MemoryKind::kManaged: return six ? 3 : 1;
-    default: return six ? 2 : 1;
+    case MemoryKind::kRegisteredHost:
+      return six ? 1 : 0;
+    case MemoryKind::kManaged:
+      return six ? 3 : 1;
+    default:
+      return six ? 2 : 1;
   }
 }
 
@@ -59,11 +66,13 @@ hipError_t attributes_of(hipPointerAttribute_t* out, const void* pointer) {
     out->device = -2;
     return hipSuccess;
   }
-  const bool host = found->kind == MemoryKind::kPinnedHost || found->kind == MemoryKind::kRegisteredHost;
+  const bool host =
+      found->kind == MemoryKind::kPinnedHost || found->kind == MemoryKind::kRegisteredHost;
   out->type = memory_type(found->kind);
   out->device = found->card;
   out->devicePointer = const_cast<void*>(pointer);
-  out->hostPointer = host || found->kind == MemoryKind::kManaged ? const_cast<void*>(pointer) : nullptr;
+  out->hostPointer =
+      host || found->kind == MemoryKind::kManaged ? const_cast<void*>(pointer) : nullptr;
   out->isManaged = found->kind == MemoryKind::kManaged;
   out->allocationFlags = found->flags;
   return hipSuccess;
@@ -81,22 +90,38 @@ hipError_t attribute_of(void* data, int attribute, void* pointer) {
     return hipSuccess;
   };
   switch (attribute) {
-    case 2: return put(static_cast<unsigned>(a.type));
-    case 3: return put(pointer);
-    case 4: return put(a.hostPointer);
-    case 6: return put(static_cast<unsigned>(0));  // synchronous memory operations: not asked for
-    case 7: return put(static_cast<unsigned>(found->id));
-    case 8: return put(static_cast<unsigned>(a.isManaged));
-    case 9: return put(static_cast<int>(found->card));
-    case 10: return put(static_cast<unsigned>(0));
-    case 11: return put(reinterpret_cast<void*>(found->base));
-    case 12: return put(static_cast<unsigned>(found->size));
-    case 13: return put(static_cast<unsigned>(1));
-    case 14: return put(static_cast<unsigned>(0));
-    case 15: return put(static_cast<unsigned>(0));
-    case 16: return put(static_cast<unsigned>(3));
-    case 17: return put(found->pool);
-    default: return hipErrorInvalidValue;
+    case 2:
+      return put(static_cast<unsigned>(a.type));
+    case 3:
+      return put(pointer);
+    case 4:
+      return put(a.hostPointer);
+    case 6:
+      return put(static_cast<unsigned>(0));  // synchronous memory operations: not asked for
+    case 7:
+      return put(static_cast<unsigned>(found->id));
+    case 8:
+      return put(static_cast<unsigned>(a.isManaged));
+    case 9:
+      return put(static_cast<int>(found->card));
+    case 10:
+      return put(static_cast<unsigned>(0));
+    case 11:
+      return put(reinterpret_cast<void*>(found->base));
+    case 12:
+      return put(static_cast<unsigned>(found->size));
+    case 13:
+      return put(static_cast<unsigned>(1));
+    case 14:
+      return put(static_cast<unsigned>(0));
+    case 15:
+      return put(static_cast<unsigned>(0));
+    case 16:
+      return put(static_cast<unsigned>(3));
+    case 17:
+      return put(found->pool);
+    default:
+      return hipErrorInvalidValue;
   }
 }
 
@@ -125,8 +150,12 @@ GFX906_HIP hipError_t hipHostMalloc(void** out, size_t bytes, unsigned flags) {
 GFX906_HIP hipError_t hipHostAlloc(void** out, size_t bytes, unsigned flags) {
   return hipHostMalloc(out, bytes, flags);
 }
-GFX906_HIP hipError_t hipMallocHost(void** out, size_t bytes) { return hipHostMalloc(out, bytes, 0); }
-GFX906_HIP hipError_t hipMemAllocHost(void** out, size_t bytes) { return hipHostMalloc(out, bytes, 0); }
+GFX906_HIP hipError_t hipMallocHost(void** out, size_t bytes) {
+  return hipHostMalloc(out, bytes, 0);
+}
+GFX906_HIP hipError_t hipMemAllocHost(void** out, size_t bytes) {
+  return hipHostMalloc(out, bytes, 0);
+}
 GFX906_HIP hipError_t hipMallocPitch(void** out, size_t* pitch, size_t width, size_t height) {
   return api([&] {
     if (pitch == nullptr) return hipErrorInvalidValue;
@@ -135,8 +164,8 @@ GFX906_HIP hipError_t hipMallocPitch(void** out, size_t* pitch, size_t width, si
     return allocate(out, *pitch * height, MemoryKind::kDevice, 0);
   });
 }
-GFX906_HIP hipError_t hipMemAllocPitch(hipDeviceptr_t* out, size_t* pitch, size_t width, size_t height,
-                                       unsigned element) {
+GFX906_HIP hipError_t hipMemAllocPitch(hipDeviceptr_t* out, size_t* pitch, size_t width,
+                                       size_t height, unsigned element) {
   if (element != 4 && element != 8 && element != 16) return finish(hipErrorInvalidValue);
   return hipMallocPitch(out, pitch, width, height);
 }
@@ -145,7 +174,8 @@ GFX906_HIP hipError_t hipMalloc3D(hipPitchedPtr* out, hipExtent extent) {
     if (out == nullptr) return hipErrorInvalidValue;
     const size_t pitch = pitch_of(extent.width);
     void* base = nullptr;
-    const hipError_t error = allocate(&base, pitch * extent.height * extent.depth, MemoryKind::kDevice, 0);
+    const hipError_t error =
+        allocate(&base, pitch * extent.height * extent.depth, MemoryKind::kDevice, 0);
     *out = {base, pitch, extent.width, extent.height};
     return error;
   });
@@ -156,13 +186,15 @@ GFX906_HIP hipError_t hipFree(void* base) {
 GFX906_HIP hipError_t hipHostFree(void* base) {
   return api([&] { return release(base, true); });
 }
-GFX906_HIP hipError_t hipFreeHost(void* base) { return hipHostFree(base); }
+GFX906_HIP hipError_t hipFreeHost(void* base) {
+  return hipHostFree(base);
+}
 
 GFX906_HIP hipError_t hipHostRegister(void* base, size_t bytes, unsigned flags) {
   return api([&] {
     if (base == nullptr || bytes == 0) return hipErrorInvalidValue;
-    const bool fresh =
-        AddressMap::instance().record(base, bytes, MemoryKind::kRegisteredHost, current_card_index(), flags);
+    const bool fresh = AddressMap::instance().record(base, bytes, MemoryKind::kRegisteredHost,
+                                                     current_card_index(), flags);
     return fresh ? hipSuccess : hipErrorHostMemoryAlreadyRegistered;
   });
 }
@@ -170,7 +202,8 @@ GFX906_HIP hipError_t hipHostUnregister(void* base) {
   return api([&] {
     if (base == nullptr) return hipErrorInvalidValue;
     const auto found = AddressMap::instance().find(base);
-    if (!found || found->kind != MemoryKind::kRegisteredHost || found->base != reinterpret_cast<uintptr_t>(base)) {
+    if (!found || found->kind != MemoryKind::kRegisteredHost ||
+        found->base != reinterpret_cast<uintptr_t>(base)) {
       return hipErrorHostMemoryNotRegistered;
     }
     for (Card* c : cards()) (void)synchronize_card(*c);
@@ -212,14 +245,18 @@ GFX906_HIP hipError_t hipDrvPointerGetAttributes(unsigned count, int* attributes
     return hipSuccess;
   });
 }
-GFX906_HIP hipError_t hipPointerSetAttribute(const void* value, int attribute, hipDeviceptr_t pointer) {
+GFX906_HIP hipError_t hipPointerSetAttribute(const void* value, int attribute,
+                                             hipDeviceptr_t pointer) {
   return api([&] {
-    // Only "synchronous memory operations" can be set, and copies of this runtime are ordered anyway.
-    if (value == nullptr || attribute != 6 || !AddressMap::instance().find(pointer)) return hipErrorInvalidValue;
+    // Only "synchronous memory operations" can be set, and copies of this runtime are ordered
+    // anyway.
+    if (value == nullptr || attribute != 6 || !AddressMap::instance().find(pointer))
+      return hipErrorInvalidValue;
     return hipSuccess;
   });
 }
-GFX906_HIP hipError_t hipMemGetAddressRange(hipDeviceptr_t* base, size_t* bytes, hipDeviceptr_t pointer) {
+GFX906_HIP hipError_t hipMemGetAddressRange(hipDeviceptr_t* base, size_t* bytes,
+                                            hipDeviceptr_t pointer) {
   return api([&] {
     const auto found = AddressMap::instance().find(pointer);
     if (!found) return hipErrorInvalidDevicePointer;
@@ -255,17 +292,19 @@ GFX906_HIP hipError_t hipMemAdvise(const void* base, size_t bytes, int advice, i
     return hipSuccess;
   });
 }
-GFX906_HIP hipError_t hipMemPrefetchAsync(const void* base, size_t bytes, int device, hipStream_t stream) {
+GFX906_HIP hipError_t hipMemPrefetchAsync(const void* base, size_t bytes, int device,
+                                          hipStream_t stream) {
   return api([&] {
     if (base == nullptr || bytes == 0) return hipErrorInvalidValue;
     if (device != -1 && card(device) == nullptr) return hipErrorInvalidDevice;
     return Stream::resolve(stream) == nullptr ? hipErrorInvalidHandle : hipSuccess;
   });
 }
-GFX906_HIP hipError_t hipMemRangeGetAttribute(void* data, size_t data_bytes, int attribute, const void* base,
-                                              size_t bytes) {
+GFX906_HIP hipError_t hipMemRangeGetAttribute(void* data, size_t data_bytes, int attribute,
+                                              const void* base, size_t bytes) {
   return api([&] {
-    if (data == nullptr || data_bytes < sizeof(int) || base == nullptr || bytes == 0) return hipErrorInvalidValue;
+    if (data == nullptr || data_bytes < sizeof(int) || base == nullptr || bytes == 0)
+      return hipErrorInvalidValue;
     int value = -2;  // locations: none given (hipInvalidDeviceId)
     if (attribute == 1) value = 0;
     if (attribute == 100) value = 0;
@@ -276,11 +315,13 @@ GFX906_HIP hipError_t hipMemRangeGetAttribute(void* data, size_t data_bytes, int
     return hipSuccess;
   });
 }
-GFX906_HIP hipError_t hipMemRangeGetAttributes(void** data, size_t* data_bytes, int* attributes, size_t count,
-                                               const void* base, size_t bytes) {
-  if (data == nullptr || data_bytes == nullptr || attributes == nullptr) return finish(hipErrorInvalidValue);
+GFX906_HIP hipError_t hipMemRangeGetAttributes(void** data, size_t* data_bytes, int* attributes,
+                                               size_t count, const void* base, size_t bytes) {
+  if (data == nullptr || data_bytes == nullptr || attributes == nullptr)
+    return finish(hipErrorInvalidValue);
   for (size_t i = 0; i < count; ++i) {
-    const hipError_t error = hipMemRangeGetAttribute(data[i], data_bytes[i], attributes[i], base, bytes);
+    const hipError_t error =
+        hipMemRangeGetAttribute(data[i], data_bytes[i], attributes[i], base, bytes);
     if (error != hipSuccess) return error;
   }
   return hipSuccess;

@@ -37,7 +37,8 @@ hipError_t allocate_from(MemPool& pool, void** out, size_t bytes, hipStream_t ha
   Stream* stream = Stream::resolve(handle);
   if (stream == nullptr) return hipErrorInvalidHandle;
   if (bytes == 0) return hipSuccess;
-  if (pool.props.maxSize != 0 && pool.used.load() + bytes > pool.props.maxSize) return hipErrorOutOfMemory;
+  if (pool.props.maxSize != 0 && pool.used.load() + bytes > pool.props.maxSize)
+    return hipErrorOutOfMemory;
   *out = AddressMap::instance().allocate(bytes, MemoryKind::kDevice, pool.card, 0, &pool);
   if (*out == nullptr) {
     // What earlier frees will give back may be enough.
@@ -111,8 +112,9 @@ void write_props(const hipMemAllocationProp& props, void* out) {
     std::memcpy(out, &props, sizeof props);
     return;
   }
-  const MemAllocationProp5 old{props.allocFlags.compressionType, props.location, props.requestedHandleType, props.type,
-                               props.allocFlags.usage, props.win32HandleMetaData};
+  const MemAllocationProp5 old{props.allocFlags.compressionType, props.location,
+                               props.requestedHandleType,        props.type,
+                               props.allocFlags.usage,           props.win32HandleMetaData};
   std::memcpy(out, &old, sizeof old);
 }
 
@@ -128,11 +130,15 @@ bool reserved(uintptr_t start, size_t bytes) {
 GFX906_HIP hipError_t hipMallocAsync(void** out, size_t bytes, hipStream_t stream) {
   return api([&] {
     Stream* s = Stream::resolve(stream);
-    return s == nullptr ? hipErrorInvalidHandle : allocate_from(*s->card().pool, out, bytes, stream);
+    return s == nullptr ? hipErrorInvalidHandle
+                        : allocate_from(*s->card().pool, out, bytes, stream);
   });
 }
-GFX906_HIP hipError_t hipMallocFromPoolAsync(void** out, size_t bytes, hipMemPool_t pool, hipStream_t stream) {
-  return api([&] { return is_pool(pool) ? allocate_from(*pool, out, bytes, stream) : hipErrorInvalidValue; });
+GFX906_HIP hipError_t hipMallocFromPoolAsync(void** out, size_t bytes, hipMemPool_t pool,
+                                             hipStream_t stream) {
+  return api([&] {
+    return is_pool(pool) ? allocate_from(*pool, out, bytes, stream) : hipErrorInvalidValue;
+  });
 }
 GFX906_HIP hipError_t hipFreeAsync(void* base, hipStream_t handle) {
   return api([&] {
@@ -209,14 +215,19 @@ GFX906_HIP hipError_t hipMemPoolSetAttribute(hipMemPool_t pool, int attribute, v
     switch (attribute) {
       case 1:
       case 2:
-      case 3: pool->reuse[attribute - 1] = narrow; return hipSuccess;
-      case 4: pool->release_threshold = wide; return hipSuccess;
+      case 3:
+        pool->reuse[attribute - 1] = narrow;
+        return hipSuccess;
+      case 4:
+        pool->release_threshold = wide;
+        return hipSuccess;
       case 6:
       case 8:
         if (wide != 0) return hipErrorInvalidValue;  // the high marks can only be reset
         pool->used_high = pool->used.load();
         return hipSuccess;
-      default: return hipErrorInvalidValue;
+      default:
+        return hipErrorInvalidValue;
     }
   });
 }
@@ -230,18 +241,26 @@ GFX906_HIP hipError_t hipMemPoolGetAttribute(hipMemPool_t pool, int attribute, v
     }
     uint64_t wide = 0;
     switch (attribute) {
-      case 4: wide = pool->release_threshold; break;
+      case 4:
+        wide = pool->release_threshold;
+        break;
       case 5:
-      case 7: wide = pool->used; break;
+      case 7:
+        wide = pool->used;
+        break;
       case 6:
-      case 8: wide = pool->used_high; break;
-      default: return hipErrorInvalidValue;
+      case 8:
+        wide = pool->used_high;
+        break;
+      default:
+        return hipErrorInvalidValue;
     }
     std::memcpy(value, &wide, sizeof wide);
     return hipSuccess;
   });
 }
-GFX906_HIP hipError_t hipMemPoolSetAccess(hipMemPool_t pool, const hipMemAccessDesc* list, size_t count) {
+GFX906_HIP hipError_t hipMemPoolSetAccess(hipMemPool_t pool, const hipMemAccessDesc* list,
+                                          size_t count) {
   return api([&] {
     if (!is_pool(pool) || list == nullptr || count == 0) return hipErrorInvalidValue;
     const std::lock_guard lock(pool->mutex);
@@ -267,7 +286,8 @@ GFX906_HIP hipError_t hipMemPoolGetAccess(int* flags, hipMemPool_t pool, hipMemL
 GFX906_HIP hipError_t hipMemGetAllocationGranularity(size_t* granularity, const void* given, int) {
   return api([&] {
     hipMemAllocationProp props;
-    if (granularity == nullptr || !read_props(given, props) || props.type != 1 || props.location.type != 1) {
+    if (granularity == nullptr || !read_props(given, props) || props.type != 1 ||
+        props.location.type != 1) {
       return hipErrorInvalidValue;
     }
     *granularity = kGranularity;
@@ -283,14 +303,16 @@ GFX906_HIP hipError_t hipMemAddressReserve(void** out, size_t bytes, size_t alig
     }
     const size_t slack = alignment > kGranularity ? alignment : 0;
     if (bytes > SIZE_MAX - slack) return hipErrorOutOfMemory;
-    void* base = mmap(wanted, bytes + slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* base =
+        mmap(wanted, bytes + slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED) return hipErrorOutOfMemory;
     auto start = reinterpret_cast<uintptr_t>(base);
     if (slack != 0) {
       const uintptr_t aligned = (start + alignment - 1) / alignment * alignment;
       if (aligned != start) munmap(base, aligned - start);
       const uintptr_t end = start + bytes + slack;
-      if (aligned + bytes != end) munmap(reinterpret_cast<void*>(aligned + bytes), end - aligned - bytes);
+      if (aligned + bytes != end)
+        munmap(reinterpret_cast<void*>(aligned + bytes), end - aligned - bytes);
       start = aligned;
     }
     const std::lock_guard lock(virtual_mutex);
@@ -305,7 +327,8 @@ GFX906_HIP hipError_t hipMemAddressFree(void* base, size_t bytes) {
     auto it = reservations().find(reinterpret_cast<uintptr_t>(base));
     if (it == reservations().end() || it->second != bytes) return hipErrorInvalidValue;
     auto mapped = mappings().lower_bound(it->first);
-    if (mapped != mappings().end() && mapped->first < it->first + bytes) return hipErrorInvalidValue;
+    if (mapped != mappings().end() && mapped->first < it->first + bytes)
+      return hipErrorInvalidValue;
     munmap(base, bytes);
     reservations().erase(it);
     return hipSuccess;
@@ -315,13 +338,14 @@ GFX906_HIP hipError_t hipMemCreate(hipMemGenericAllocationHandle_t* handle, size
                                    const void* given, unsigned long long flags) {
   return api([&] {
     hipMemAllocationProp props;
-    if (handle == nullptr || !read_props(given, props) || bytes == 0 || bytes % kGranularity != 0 || flags != 0 ||
-        props.type != 1 || props.location.type != 1) {
+    if (handle == nullptr || !read_props(given, props) || bytes == 0 || bytes % kGranularity != 0 ||
+        flags != 0 || props.type != 1 || props.location.type != 1) {
       return hipErrorInvalidValue;
     }
     if (props.requestedHandleType != 0) return hipErrorNotSupported;
     if (card(props.location.id) == nullptr) return hipErrorInvalidDevice;
-    if (AddressMap::instance().used(props.location.id) + bytes > usable_card_memory()) return hipErrorOutOfMemory;
+    if (AddressMap::instance().used(props.location.id) + bytes > usable_card_memory())
+      return hipErrorOutOfMemory;
     const int file = memfd_create("gfx906-sim", MFD_CLOEXEC);
     if (file < 0 || ftruncate(file, static_cast<off_t>(bytes)) != 0) {
       if (file >= 0) close(file);
@@ -345,8 +369,8 @@ GFX906_HIP hipError_t hipMemRelease(hipMemGenericAllocationHandle_t handle) {
     return hipSuccess;
   });
 }
-GFX906_HIP hipError_t hipMemMap(void* base, size_t bytes, size_t offset, hipMemGenericAllocationHandle_t handle,
-                                unsigned long long flags) {
+GFX906_HIP hipError_t hipMemMap(void* base, size_t bytes, size_t offset,
+                                hipMemGenericAllocationHandle_t handle, unsigned long long flags) {
   return api([&] {
     const std::lock_guard lock(virtual_mutex);
     const auto start = reinterpret_cast<uintptr_t>(base);
@@ -355,9 +379,11 @@ GFX906_HIP hipError_t hipMemMap(void* base, size_t bytes, size_t offset, hipMemG
       return hipErrorInvalidValue;
     }
     // Without access until hipMemSetAccess.
-    void* at = mmap(base, bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, handle->file, static_cast<off_t>(offset));
+    void* at = mmap(base, bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, handle->file,
+                    static_cast<off_t>(offset));
     if (at == MAP_FAILED) return hipErrorOutOfMemory;
-    if (!AddressMap::instance().record(base, bytes, MemoryKind::kVirtual, handle->props.location.id, 0)) {
+    if (!AddressMap::instance().record(base, bytes, MemoryKind::kVirtual, handle->props.location.id,
+                                       0)) {
       return hipErrorInvalidValue;
     }
     ++handle->references;
@@ -375,7 +401,8 @@ GFX906_HIP hipError_t hipMemUnmap(void* base, size_t bytes) {
     uintptr_t at = start;
     while (at < start + bytes) {
       auto next = mappings().find(at);
-      if (next == mappings().end() || at + next->second.size > start + bytes) return hipErrorInvalidValue;
+      if (next == mappings().end() || at + next->second.size > start + bytes)
+        return hipErrorInvalidValue;
       at += next->second.size;
     }
     for (at = start; at < start + bytes;) {
@@ -391,21 +418,24 @@ GFX906_HIP hipError_t hipMemUnmap(void* base, size_t bytes) {
     return hipSuccess;
   });
 }
-GFX906_HIP hipError_t hipMemSetAccess(void* base, size_t bytes, const hipMemAccessDesc* list, size_t count) {
+GFX906_HIP hipError_t hipMemSetAccess(void* base, size_t bytes, const hipMemAccessDesc* list,
+                                      size_t count) {
   return api([&] {
     if (list == nullptr || count == 0) return hipErrorInvalidValue;
     const std::lock_guard lock(virtual_mutex);
     if (!reserved(reinterpret_cast<uintptr_t>(base), bytes)) return hipErrorInvalidValue;
     int protection = PROT_NONE;
     for (size_t i = 0; i < count; ++i) {
-      if (list[i].location.type != 1 || card(list[i].location.id) == nullptr) return hipErrorInvalidValue;
+      if (list[i].location.type != 1 || card(list[i].location.id) == nullptr)
+        return hipErrorInvalidValue;
       if (list[i].flags == 1) protection |= PROT_READ;
       if (list[i].flags == 3) protection |= PROT_READ | PROT_WRITE;
     }
     return mprotect(base, bytes, protection) == 0 ? hipSuccess : hipErrorInvalidValue;
   });
 }
-GFX906_HIP hipError_t hipMemGetAccess(unsigned long long* flags, const hipMemLocation* location, void* base) {
+GFX906_HIP hipError_t hipMemGetAccess(unsigned long long* flags, const hipMemLocation* location,
+                                      void* base) {
   return api([&] {
     const auto found = AddressMap::instance().find(base);
     if (flags == nullptr || location == nullptr || !found || found->kind != MemoryKind::kVirtual) {
@@ -415,8 +445,8 @@ GFX906_HIP hipError_t hipMemGetAccess(unsigned long long* flags, const hipMemLoc
     return hipSuccess;
   });
 }
-GFX906_HIP hipError_t hipMemGetAllocationPropertiesFromHandle(void* props,
-                                                              hipMemGenericAllocationHandle_t handle) {
+GFX906_HIP hipError_t
+hipMemGetAllocationPropertiesFromHandle(void* props, hipMemGenericAllocationHandle_t handle) {
   return api([&] {
     const std::lock_guard lock(virtual_mutex);
     if (props == nullptr || physical().count(handle) == 0) return hipErrorInvalidValue;
@@ -424,13 +454,15 @@ GFX906_HIP hipError_t hipMemGetAllocationPropertiesFromHandle(void* props,
     return hipSuccess;
   });
 }
-GFX906_HIP hipError_t hipMemRetainAllocationHandle(hipMemGenericAllocationHandle_t* handle, void* base) {
+GFX906_HIP hipError_t hipMemRetainAllocationHandle(hipMemGenericAllocationHandle_t* handle,
+                                                   void* base) {
   return api([&] {
     const std::lock_guard lock(virtual_mutex);
     auto it = mappings().upper_bound(reinterpret_cast<uintptr_t>(base));
     if (handle == nullptr || it == mappings().begin()) return hipErrorInvalidValue;
     --it;
-    if (reinterpret_cast<uintptr_t>(base) >= it->first + it->second.size) return hipErrorInvalidValue;
+    if (reinterpret_cast<uintptr_t>(base) >= it->first + it->second.size)
+      return hipErrorInvalidValue;
     *handle = it->second.memory;
     ++(*handle)->references;
     return hipSuccess;

@@ -29,7 +29,8 @@ hipStream_t per_thread(hipStream_t stream) {
 hipError_t make_stream(hipStream_t* out, unsigned flags, int priority) {
   return api([&] {
     if (out == nullptr || (flags & ~hipStreamNonBlocking) != 0) return hipErrorInvalidValue;
-    *out = Stream::create(current_card(), flags, std::clamp(priority, kGreatestPriority, kLeastPriority), false);
+    *out = Stream::create(current_card(), flags,
+                          std::clamp(priority, kGreatestPriority, kLeastPriority), false);
     return hipSuccess;
   });
 }
@@ -83,7 +84,8 @@ hipError_t end_capture(Stream& stream, hipGraph_t* out) {
   if (!stream.capture) return hipErrorIllegalState;
   const std::shared_ptr<Capture> capture = stream.capture;
   if (capture->origin != &stream) return hipErrorStreamCaptureUnmatched;
-  if (capture->mode != 2 && capture->thread != std::this_thread::get_id()) return hipErrorStreamCaptureWrongThread;
+  if (capture->mode != 2 && capture->thread != std::this_thread::get_id())
+    return hipErrorStreamCaptureWrongThread;
   for (auto& [member, nodes] : capture->frontier) member->capture.reset();
   captures().erase(capture);
   --active_captures;
@@ -136,7 +138,8 @@ hipError_t wait_event(Stream& stream, Event* event) {
     const std::lock_guard capture_lock(capture_mutex());
     const std::lock_guard lock(event->mutex);
     // A finished capture leaves its event behind; waiting for that is waiting for nothing.
-    if (event->capture && captures().count(event->capture) != 0) return wait_captured(stream, *event);
+    if (event->capture && captures().count(event->capture) != 0)
+      return wait_captured(stream, *event);
     if (stream.capture) {
       stream.capture->invalid = true;
       return hipErrorStreamCaptureIsolation;
@@ -178,7 +181,8 @@ hipError_t record(Event* event, Stream& stream, unsigned flags) {
 }
 
 hipError_t check_memory_op(void* address, unsigned bytes, unsigned flags, bool wait) {
-  if (address == nullptr || reinterpret_cast<uintptr_t>(address) % bytes != 0) return hipErrorInvalidValue;
+  if (address == nullptr || reinterpret_cast<uintptr_t>(address) % bytes != 0)
+    return hipErrorInvalidValue;
   return wait && flags > 3 ? hipErrorInvalidValue : hipSuccess;
 }
 
@@ -227,12 +231,17 @@ hipError_t check_no_capture() {
 
 using namespace gfx906::rt;
 
-GFX906_HIP hipError_t hipStreamCreate(hipStream_t* out) { return make_stream(out, 0, 0); }
-GFX906_HIP hipError_t hipStreamCreateWithFlags(hipStream_t* out, unsigned flags) { return make_stream(out, flags, 0); }
+GFX906_HIP hipError_t hipStreamCreate(hipStream_t* out) {
+  return make_stream(out, 0, 0);
+}
+GFX906_HIP hipError_t hipStreamCreateWithFlags(hipStream_t* out, unsigned flags) {
+  return make_stream(out, flags, 0);
+}
 GFX906_HIP hipError_t hipStreamCreateWithPriority(hipStream_t* out, unsigned flags, int priority) {
   return make_stream(out, flags, priority);
 }
-GFX906_HIP hipError_t hipExtStreamCreateWithCUMask(hipStream_t* out, uint32_t words, const uint32_t* mask) {
+GFX906_HIP hipError_t hipExtStreamCreateWithCUMask(hipStream_t* out, uint32_t words,
+                                                   const uint32_t* mask) {
   if (words == 0 || mask == nullptr) return finish(hipErrorInvalidValue);
   const hipError_t error = make_stream(out, 0, 0);
   if (error == hipSuccess) (*out)->cu_mask.assign(mask, mask + words);
@@ -272,7 +281,9 @@ GFX906_HIP hipError_t hipStreamSynchronize(hipStream_t handle) {
     return stream.synchronize();
   });
 }
-GFX906_HIP hipError_t hipStreamSynchronize_spt(hipStream_t handle) { return hipStreamSynchronize(per_thread(handle)); }
+GFX906_HIP hipError_t hipStreamSynchronize_spt(hipStream_t handle) {
+  return hipStreamSynchronize(per_thread(handle));
+}
 GFX906_HIP hipError_t hipStreamQuery(hipStream_t handle) {
   return with_stream(handle, [&](Stream& stream) {
     if (const hipError_t error = forbid_capture(stream); error != hipSuccess) return error;
@@ -280,7 +291,9 @@ GFX906_HIP hipError_t hipStreamQuery(hipStream_t handle) {
     return idle ? stream.card().fault.load() : hipErrorNotReady;
   });
 }
-GFX906_HIP hipError_t hipStreamQuery_spt(hipStream_t handle) { return hipStreamQuery(per_thread(handle)); }
+GFX906_HIP hipError_t hipStreamQuery_spt(hipStream_t handle) {
+  return hipStreamQuery(per_thread(handle));
+}
 GFX906_HIP hipError_t hipStreamGetFlags(hipStream_t handle, unsigned* flags) {
   return with_stream(handle, [&](Stream& stream) {
     if (flags == nullptr) return hipErrorInvalidValue;
@@ -320,7 +333,8 @@ GFX906_HIP hipError_t hipStreamWaitEvent(hipStream_t handle, hipEvent_t event, u
 GFX906_HIP hipError_t hipStreamWaitEvent_spt(hipStream_t handle, hipEvent_t event, unsigned flags) {
   return hipStreamWaitEvent(per_thread(handle), event, flags);
 }
-GFX906_HIP hipError_t hipStreamAddCallback(hipStream_t handle, void (*callback)(hipStream_t, hipError_t, void*),
+GFX906_HIP hipError_t hipStreamAddCallback(hipStream_t handle,
+                                           void (*callback)(hipStream_t, hipError_t, void*),
                                            void* data, unsigned flags) {
   return with_stream(handle, [&](Stream& stream) {
     if (callback == nullptr || flags != 0) return hipErrorInvalidValue;
@@ -331,7 +345,8 @@ GFX906_HIP hipError_t hipStreamAddCallback(hipStream_t handle, void (*callback)(
     return submit(stream, std::move(work));
   });
 }
-GFX906_HIP hipError_t hipStreamAddCallback_spt(hipStream_t handle, void (*callback)(hipStream_t, hipError_t, void*),
+GFX906_HIP hipError_t hipStreamAddCallback_spt(hipStream_t handle,
+                                               void (*callback)(hipStream_t, hipError_t, void*),
                                                void* data, unsigned flags) {
   return hipStreamAddCallback(per_thread(handle), callback, data, flags);
 }
@@ -347,29 +362,32 @@ GFX906_HIP hipError_t hipLaunchHostFunc_spt(hipStream_t handle, hipHostFn_t func
   return hipLaunchHostFunc(per_thread(handle), function, data);
 }
 
-GFX906_HIP hipError_t hipStreamWaitValue32(hipStream_t handle, void* address, uint32_t value, unsigned flags,
-                                           uint32_t mask) {
+GFX906_HIP hipError_t hipStreamWaitValue32(hipStream_t handle, void* address, uint32_t value,
+                                           unsigned flags, uint32_t mask) {
   return memory_op(handle, {true, 4, address, value, mask, flags});
 }
-GFX906_HIP hipError_t hipStreamWaitValue64(hipStream_t handle, void* address, uint64_t value, unsigned flags,
-                                           uint64_t mask) {
+GFX906_HIP hipError_t hipStreamWaitValue64(hipStream_t handle, void* address, uint64_t value,
+                                           unsigned flags, uint64_t mask) {
   return memory_op(handle, {true, 8, address, value, mask, flags});
 }
-GFX906_HIP hipError_t hipStreamWriteValue32(hipStream_t handle, void* address, uint32_t value, unsigned flags) {
+GFX906_HIP hipError_t hipStreamWriteValue32(hipStream_t handle, void* address, uint32_t value,
+                                            unsigned flags) {
   return memory_op(handle, {false, 4, address, value, ~uint64_t{0}, flags});
 }
-GFX906_HIP hipError_t hipStreamWriteValue64(hipStream_t handle, void* address, uint64_t value, unsigned flags) {
+GFX906_HIP hipError_t hipStreamWriteValue64(hipStream_t handle, void* address, uint64_t value,
+                                            unsigned flags) {
   return memory_op(handle, {false, 8, address, value, ~uint64_t{0}, flags});
 }
-GFX906_HIP hipError_t hipStreamBatchMemOp(hipStream_t handle, unsigned count, hipStreamBatchMemOpParams* list,
-                                          unsigned) {
+GFX906_HIP hipError_t hipStreamBatchMemOp(hipStream_t handle, unsigned count,
+                                          hipStreamBatchMemOpParams* list, unsigned) {
   return with_stream(handle, [&](Stream& stream) {
     if (list == nullptr || count == 0 || count > 256) return hipErrorInvalidValue;
     auto work = std::make_shared<MemOpWork>();
     for (unsigned i = 0; i < count; ++i) {
       // Operations: 1 and 4 wait for 32 and 64 bits, 2 and 5 write them.
       const auto& p = list[i].value;
-      if (p.operation != 1 && p.operation != 2 && p.operation != 4 && p.operation != 5) return hipErrorNotSupported;
+      if (p.operation != 1 && p.operation != 2 && p.operation != 4 && p.operation != 5)
+        return hipErrorNotSupported;
       const bool wait = p.operation == 1 || p.operation == 4;
       const unsigned bytes = p.operation >= 4 ? 8 : 4;
       const hipError_t error = check_memory_op(p.address, bytes, p.flags, wait);
@@ -381,13 +399,15 @@ GFX906_HIP hipError_t hipStreamBatchMemOp(hipStream_t handle, unsigned count, hi
 }
 
 GFX906_HIP hipError_t hipStreamBeginCapture(hipStream_t handle, int mode) {
-  return with_stream(handle, [&](Stream& stream) { return begin_capture(stream, mode, nullptr, {}); });
+  return with_stream(handle,
+                     [&](Stream& stream) { return begin_capture(stream, mode, nullptr, {}); });
 }
 GFX906_HIP hipError_t hipStreamBeginCapture_spt(hipStream_t handle, int mode) {
   return hipStreamBeginCapture(per_thread(handle), mode);
 }
-GFX906_HIP hipError_t hipStreamBeginCaptureToGraph(hipStream_t handle, hipGraph_t graph, const hipGraphNode_t* nodes,
-                                                   const void*, size_t count, int mode) {
+GFX906_HIP hipError_t hipStreamBeginCaptureToGraph(hipStream_t handle, hipGraph_t graph,
+                                                   const hipGraphNode_t* nodes, const void*,
+                                                   size_t count, int mode) {
   return with_stream(handle, [&](Stream& stream) {
     if (!is_graph(graph) || (count != 0 && nodes == nullptr)) return hipErrorInvalidValue;
     std::vector<GraphNode*> front(nodes, nodes + count);
@@ -404,27 +424,35 @@ GFX906_HIP hipError_t hipStreamEndCapture_spt(hipStream_t handle, hipGraph_t* ou
   return hipStreamEndCapture(per_thread(handle), out);
 }
 GFX906_HIP hipError_t hipStreamIsCapturing(hipStream_t handle, int* status) {
-  return with_stream(handle, [&](Stream& s) { return capture_info(s, status, nullptr, nullptr, nullptr, nullptr); });
+  return with_stream(handle, [&](Stream& s) {
+    return capture_info(s, status, nullptr, nullptr, nullptr, nullptr);
+  });
 }
 GFX906_HIP hipError_t hipStreamIsCapturing_spt(hipStream_t handle, int* status) {
   return hipStreamIsCapturing(per_thread(handle), status);
 }
-GFX906_HIP hipError_t hipStreamGetCaptureInfo(hipStream_t handle, int* status, unsigned long long* id) {
-  return with_stream(handle, [&](Stream& s) { return capture_info(s, status, id, nullptr, nullptr, nullptr); });
+GFX906_HIP hipError_t hipStreamGetCaptureInfo(hipStream_t handle, int* status,
+                                              unsigned long long* id) {
+  return with_stream(
+      handle, [&](Stream& s) { return capture_info(s, status, id, nullptr, nullptr, nullptr); });
 }
-GFX906_HIP hipError_t hipStreamGetCaptureInfo_spt(hipStream_t handle, int* status, unsigned long long* id) {
+GFX906_HIP hipError_t hipStreamGetCaptureInfo_spt(hipStream_t handle, int* status,
+                                                  unsigned long long* id) {
   return hipStreamGetCaptureInfo(per_thread(handle), status, id);
 }
-GFX906_HIP hipError_t hipStreamGetCaptureInfo_v2(hipStream_t handle, int* status, unsigned long long* id,
-                                                 hipGraph_t* graph, const hipGraphNode_t** nodes, size_t* count) {
-  return with_stream(handle, [&](Stream& s) { return capture_info(s, status, id, graph, nodes, count); });
+GFX906_HIP hipError_t hipStreamGetCaptureInfo_v2(hipStream_t handle, int* status,
+                                                 unsigned long long* id, hipGraph_t* graph,
+                                                 const hipGraphNode_t** nodes, size_t* count) {
+  return with_stream(handle,
+                     [&](Stream& s) { return capture_info(s, status, id, graph, nodes, count); });
 }
-GFX906_HIP hipError_t hipStreamGetCaptureInfo_v2_spt(hipStream_t handle, int* status, unsigned long long* id,
-                                                     hipGraph_t* graph, const hipGraphNode_t** nodes, size_t* count) {
+GFX906_HIP hipError_t hipStreamGetCaptureInfo_v2_spt(hipStream_t handle, int* status,
+                                                     unsigned long long* id, hipGraph_t* graph,
+                                                     const hipGraphNode_t** nodes, size_t* count) {
   return hipStreamGetCaptureInfo_v2(per_thread(handle), status, id, graph, nodes, count);
 }
-GFX906_HIP hipError_t hipStreamUpdateCaptureDependencies(hipStream_t handle, hipGraphNode_t* nodes, size_t count,
-                                                         unsigned flags) {
+GFX906_HIP hipError_t hipStreamUpdateCaptureDependencies(hipStream_t handle, hipGraphNode_t* nodes,
+                                                         size_t count, unsigned flags) {
   return with_stream(handle, [&](Stream& stream) {
     const std::lock_guard lock(capture_mutex());
     if (!stream.capture) return hipErrorIllegalState;
@@ -458,7 +486,9 @@ GFX906_HIP hipError_t hipEventCreateWithFlags(hipEvent_t* out, unsigned flags) {
     return hipSuccess;
   });
 }
-GFX906_HIP hipError_t hipEventCreate(hipEvent_t* out) { return hipEventCreateWithFlags(out, 0); }
+GFX906_HIP hipError_t hipEventCreate(hipEvent_t* out) {
+  return hipEventCreateWithFlags(out, 0);
+}
 GFX906_HIP hipError_t hipEventDestroy(hipEvent_t event) {
   return api([&] { return Event::destroy(event) ? hipSuccess : hipErrorInvalidHandle; });
 }
@@ -468,7 +498,8 @@ GFX906_HIP hipError_t hipEventRecord(hipEvent_t event, hipStream_t handle) {
 GFX906_HIP hipError_t hipEventRecord_spt(hipEvent_t event, hipStream_t handle) {
   return hipEventRecord(event, per_thread(handle));
 }
-GFX906_HIP hipError_t hipEventRecordWithFlags(hipEvent_t event, hipStream_t handle, unsigned flags) {
+GFX906_HIP hipError_t hipEventRecordWithFlags(hipEvent_t event, hipStream_t handle,
+                                              unsigned flags) {
   return with_stream(handle, [&](Stream& stream) { return record(event, stream, flags); });
 }
 
@@ -504,7 +535,8 @@ GFX906_HIP hipError_t hipEventElapsedTime(float* ms, hipEvent_t start, hipEvent_
     std::shared_ptr<EventRecord> from, to;
     if (const hipError_t error = last_record(start, from); error != hipSuccess) return error;
     if (const hipError_t error = last_record(stop, to); error != hipSuccess) return error;
-    if (((start->flags | stop->flags) & hipEventDisableTiming) != 0 || !from || !to) return hipErrorInvalidHandle;
+    if (((start->flags | stop->flags) & hipEventDisableTiming) != 0 || !from || !to)
+      return hipErrorInvalidHandle;
     if (!from->ticket.done() || !to->ticket.done()) return hipErrorNotReady;
     if (modelled_time()) {
       *ms = static_cast<float>((to->model_time - from->model_time) * 1e3);

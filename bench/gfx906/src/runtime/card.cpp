@@ -29,14 +29,15 @@ int wanted_cards() {
   char* end = nullptr;
   const long n = std::strtol(text, &end, 10);
   if (*end != 0 || n < 0 || n > kMaxCards) {
-    complain("GFX906_SIM_CARDS=" + std::string(text) + " is not a number from 0 to " + std::to_string(kMaxCards) +
-             "; using 1");
+    complain("GFX906_SIM_CARDS=" + std::string(text) + " is not a number from 0 to " +
+             std::to_string(kMaxCards) + "; using 1");
     return 1;
   }
   return static_cast<int>(n);
 }
 
-// HIP_VISIBLE_DEVICES chooses among the physical cards; all virtual cards are alike, so only the count matters.
+// HIP_VISIBLE_DEVICES chooses among the physical cards; all virtual cards are alike, so only the
+// count matters.
 int visible_cards(int present) {
   const char* text = std::getenv("HIP_VISIBLE_DEVICES");
   if (text == nullptr) text = std::getenv("ROCR_VISIBLE_DEVICES");
@@ -48,7 +49,7 @@ int visible_cards(int present) {
     if (end == p || n < 0 || n >= present) break;
     ++count;
     p = *end == ',' ? end + 1 : end;
-    if (*end != ',' ) break;
+    if (*end != ',') break;
   }
   return count;
 }
@@ -87,11 +88,16 @@ const std::vector<Card*>& cards() {
 
 Card* card(int index) {
   const auto& all = cards();
-  return index >= 0 && static_cast<size_t>(index) < all.size() ? all[static_cast<size_t>(index)] : nullptr;
+  return index >= 0 && static_cast<size_t>(index) < all.size() ? all[static_cast<size_t>(index)]
+                                                               : nullptr;
 }
 
-Card& current_card() { return *cards()[static_cast<size_t>(thread_state.card)]; }
-int current_card_index() { return thread_state.card; }
+Card& current_card() {
+  return *cards()[static_cast<size_t>(thread_state.card)];
+}
+int current_card_index() {
+  return thread_state.card;
+}
 
 bool set_current_card(int index) {
   if (card(index) == nullptr) return false;
@@ -110,7 +116,9 @@ hipError_t take_last_error() {
   return error;
 }
 
-hipError_t peek_last_error() { return thread_state.last_error; }
+hipError_t peek_last_error() {
+  return thread_state.last_error;
+}
 
 bool verbose() {
   static const bool on = [] {
@@ -120,13 +128,16 @@ bool verbose() {
   return on;
 }
 
-void complain(const std::string& message) { std::fprintf(stderr, "gfx906-sim: %s\n", message.c_str()); }
+void complain(const std::string& message) {
+  std::fprintf(stderr, "gfx906-sim: %s\n", message.c_str());
+}
 
 }  // namespace gfx906::rt
 
 extern "C" int gfx906_sim_unsupported(const char* name) {
   using namespace gfx906::rt;
-  if (verbose()) complain(std::string(name) + " is not supported by the simulator (hipErrorNotSupported)");
+  if (verbose())
+    complain(std::string(name) + " is not supported by the simulator (hipErrorNotSupported)");
   // hiprtc has its own codes; 11 is HIPRTC_ERROR_INTERNAL_ERROR.
   if (std::strncmp(name, "hiprtc", 6) == 0) return 11;
   return finish(hipErrorNotSupported);

@@ -1,4 +1,5 @@
-// The virtual cards of this process and the calling thread's view of them: current card, last error.
+// The virtual cards of this process and the calling thread's view of them: current card, last
+// error.
 #pragma once
 
 #include <atomic>
@@ -31,10 +32,10 @@ class Card {
   std::atomic<hipError_t> fault{hipSuccess};
   unsigned flags = 0;
 
-  std::mutex mutex;                // guards what follows
-  std::set<Stream*> streams;       // all streams of the card, the null stream included
+  std::mutex mutex;                            // guards what follows
+  std::set<Stream*> streams;                   // all streams of the card, the null stream included
   std::vector<std::shared_ptr<Queue>> queues;  // of these and of destroyed ones that still work
-  std::set<int> peers;             // cards this one may access
+  std::set<int> peers;                         // cards this one may access
   MemPool* default_pool = nullptr;
   MemPool* pool = nullptr;
 
@@ -45,8 +46,8 @@ class Card {
 
 // All cards; their number is GFX906_SIM_CARDS (1 when unset, 0 is allowed: no card).
 const std::vector<Card*>& cards();
-Card* card(int index);   // nullptr out of range
-Card& current_card();    // of the calling thread; there must be at least one card
+Card* card(int index);  // nullptr out of range
+Card& current_card();   // of the calling thread; there must be at least one card
 int current_card_index();
 bool set_current_card(int index);
 

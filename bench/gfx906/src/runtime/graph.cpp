@@ -52,13 +52,27 @@ std::mutex& capture_mutex() {
   static auto* mutex = new std::mutex;
   return *mutex;
 }
-bool is_graph(const Graph* graph) { return live_graphs().has(graph); }
-void add_graph(Graph* graph) { live_graphs().add(graph); }
-bool remove_graph(Graph* graph) { return live_graphs().remove(graph); }
-bool is_exec(const GraphExec* exec) { return live_execs().has(exec); }
-void add_exec(GraphExec* exec) { live_execs().add(exec); }
-bool remove_exec(GraphExec* exec) { return live_execs().remove(exec); }
-bool is_node(const GraphNode* node) { return live_nodes().has(node); }
+bool is_graph(const Graph* graph) {
+  return live_graphs().has(graph);
+}
+void add_graph(Graph* graph) {
+  live_graphs().add(graph);
+}
+bool remove_graph(Graph* graph) {
+  return live_graphs().remove(graph);
+}
+bool is_exec(const GraphExec* exec) {
+  return live_execs().has(exec);
+}
+void add_exec(GraphExec* exec) {
+  live_execs().add(exec);
+}
+bool remove_exec(GraphExec* exec) {
+  return live_execs().remove(exec);
+}
+bool is_node(const GraphNode* node) {
+  return live_nodes().has(node);
+}
 
 Graph::~Graph() {
   for (const auto& node : nodes) live_nodes().remove(node.get());
@@ -102,13 +116,16 @@ void Graph::remove(GraphNode* node) {
   std::erase_if(nodes, [node](const auto& owned) { return owned.get() == node; });
 }
 
-bool Graph::contains(const GraphNode* node) const { return is_node(node) && node->graph == this; }
+bool Graph::contains(const GraphNode* node) const {
+  return is_node(node) && node->graph == this;
+}
 
 std::unique_ptr<Graph> Graph::clone() const {
   auto copy = std::make_unique<Graph>();
   for (const auto& node : nodes) copy->cloned_from[node.get()] = copy->add(node->work->clone(), {});
   for (const auto& node : nodes) {
-    for (const GraphNode* need : node->needs) copy->connect(copy->cloned_from[need], copy->cloned_from[node.get()]);
+    for (const GraphNode* need : node->needs)
+      copy->connect(copy->cloned_from[need], copy->cloned_from[node.get()]);
   }
   return copy;
 }
@@ -142,8 +159,9 @@ struct Flat {
   std::vector<size_t> needs;
 };
 
-// Appends a graph's nodes in order; a child graph's nodes take its node's place. Returns false on a cycle.
-// `outer` are the indices that the graph's roots come behind; `leaves` gets those of its last nodes.
+// Appends a graph's nodes in order; a child graph's nodes take its node's place. Returns false on a
+// cycle. `outer` are the indices that the graph's roots come behind; `leaves` gets those of its
+// last nodes.
 bool flatten(const Graph& graph, const std::vector<size_t>& outer, std::vector<Flat>& flat,
              std::vector<size_t>& leaves) {
   const std::vector<GraphNode*> order = graph.order();
@@ -158,7 +176,8 @@ bool flatten(const Graph& graph, const std::vector<size_t>& outer, std::vector<F
     }
     if (node->work->type() == hipGraphNodeTypeGraph) {
       std::vector<size_t> inner;
-      if (!flatten(*static_cast<const ChildGraphWork&>(*node->work).graph, needs, flat, inner)) return false;
+      if (!flatten(*static_cast<const ChildGraphWork&>(*node->work).graph, needs, flat, inner))
+        return false;
       ends[node] = inner;
     } else {
       flat.push_back({node, node->work, std::move(needs)});
@@ -171,20 +190,24 @@ bool flatten(const Graph& graph, const std::vector<size_t>& outer, std::vector<F
 
 }  // namespace
 
-hipError_t GraphExec::make(const Graph& graph, unsigned long long flags, std::unique_ptr<GraphExec>& exec) {
+hipError_t GraphExec::make(const Graph& graph, unsigned long long flags,
+                           std::unique_ptr<GraphExec>& exec) {
   std::vector<Flat> flat;
   std::vector<size_t> leaves;
   if (!flatten(graph, {}, flat, leaves)) return hipErrorInvalidValue;
   auto made = std::make_unique<GraphExec>();
   made->flags = flags;
-  // The works are shared with the graph but never changed in place: setters put a changed copy there.
-  for (Flat& f : flat) made->nodes_.push_back({f.origin, std::move(f.work), std::move(f.needs), 0, true});
+  // The works are shared with the graph but never changed in place: setters put a changed copy
+  // there.
+  for (Flat& f : flat)
+    made->nodes_.push_back({f.origin, std::move(f.work), std::move(f.needs), 0, true});
   made->assign_lanes();
   exec = std::move(made);
   return hipSuccess;
 }
 
-// A node goes on in the lane of a need that nobody has followed yet; otherwise it opens a lane of its own.
+// A node goes on in the lane of a need that nobody has followed yet; otherwise it opens a lane of
+// its own.
 void GraphExec::assign_lanes() {
   std::vector<bool> followed(nodes_.size(), false);
   bool first_taken = false;
@@ -217,7 +240,8 @@ Ticket GraphExec::push_node(Node& node, Stream& stream, std::vector<Ticket> wait
   if (node.enabled && work->type() == hipGraphNodeTypeEventRecord) {
     auto copy = std::make_shared<EventRecordWork>(static_cast<EventRecordWork&>(*work));
     copy->record = std::make_shared<EventRecord>();
-    if (!Event::alive(copy->event)) return stream.push(std::make_shared<EmptyWork>(), std::move(waits), 0);
+    if (!Event::alive(copy->event))
+      return stream.push(std::make_shared<EmptyWork>(), std::move(waits), 0);
     const std::lock_guard lock(copy->event->mutex);
     copy->event->record = copy->record;
     copy->record->ticket = stream.push(copy, std::move(waits), 0);
@@ -249,7 +273,8 @@ hipError_t GraphExec::launch(Stream& stream) {
     Stream* target = &stream;
     if (node.lane != 0) {
       Stream*& lane = lanes_[node.lane];
-      if (lane == nullptr) lane = Stream::create(*card(node.work->card), hipStreamNonBlocking, 0, false);
+      if (lane == nullptr)
+        lane = Stream::create(*card(node.work->card), hipStreamNonBlocking, 0, false);
       target = lane;
     }
     std::vector<Ticket> waits;
@@ -276,7 +301,8 @@ hipGraphExecUpdateResult GraphExec::update(const Graph& graph, GraphNode*& offen
   for (size_t i = 0; i < flat.size(); ++i) {
     offender = const_cast<GraphNode*>(flat[i].origin);
     if (flat[i].needs != nodes_[i].needs) return hipGraphExecUpdateErrorTopologyChanged;
-    if (flat[i].work->type() != nodes_[i].work->type()) return hipGraphExecUpdateErrorNodeTypeChanged;
+    if (flat[i].work->type() != nodes_[i].work->type())
+      return hipGraphExecUpdateErrorNodeTypeChanged;
     if (flat[i].work->card != nodes_[i].work->card) return hipGraphExecUpdateErrorParametersChanged;
   }
   offender = nullptr;

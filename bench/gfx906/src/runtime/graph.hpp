@@ -1,5 +1,6 @@
-// Graphs: nodes and edges, capture of stream work into them, and their replay. A replay keeps independent branches
-// concurrent (one internal stream per branch), so that kernels which wait for each other across cards can be nodes.
+// Graphs: nodes and edges, capture of stream work into them, and their replay. A replay keeps
+// independent branches concurrent (one internal stream per branch), so that kernels which wait for
+// each other across cards can be nodes.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,8 @@ class GraphNode {
  public:
   Graph* graph = nullptr;
   std::shared_ptr<Work> work;
-  std::vector<GraphNode*> needs;    // edges in
-  std::vector<GraphNode*> feeds;    // edges out
+  std::vector<GraphNode*> needs;  // edges in
+  std::vector<GraphNode*> feeds;  // edges out
   uint64_t id = 0;
 };
 
@@ -63,7 +64,8 @@ class ChildGraphWork : public WorkOf<ChildGraphWork, hipGraphNodeTypeGraph> {
 class GraphExec {
  public:
   // Flattens the graph. Errors: hipErrorInvalidValue for a cycle.
-  static hipError_t make(const Graph& graph, unsigned long long flags, std::unique_ptr<GraphExec>& exec);
+  static hipError_t make(const Graph& graph, unsigned long long flags,
+                         std::unique_ptr<GraphExec>& exec);
   ~GraphExec();
   hipError_t launch(Stream& stream);
   // Takes the works of a graph of the same shape.
@@ -91,7 +93,8 @@ class GraphExec {
   size_t lane_count_ = 1;
 };
 
-// One capture: the graph under construction and, for each stream taking part, the nodes its next one comes behind.
+// One capture: the graph under construction and, for each stream taking part, the nodes its next
+// one comes behind.
 class Capture {
  public:
   std::unique_ptr<Graph> owned;  // empty when capturing into a program's own graph
@@ -106,10 +109,11 @@ class Capture {
 
 std::mutex& capture_mutex();
 
-// Runs work in a stream or, when it captures, adds it to the capture's graph. `ticket` (may be null) gets what to
-// wait for, empty when captured.
+// Runs work in a stream or, when it captures, adds it to the capture's graph. `ticket` (may be
+// null) gets what to wait for, empty when captured.
 hipError_t submit(Stream& stream, std::shared_ptr<Work> work, Ticket* ticket = nullptr);
-// hipSuccess when the stream does not capture; else the capture becomes invalid and the error is returned.
+// hipSuccess when the stream does not capture; else the capture becomes invalid and the error is
+// returned.
 hipError_t forbid_capture(Stream& stream);
 bool capturing(Stream& stream);
 bool is_graph(const Graph* graph);

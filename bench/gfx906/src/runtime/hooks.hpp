@@ -1,6 +1,7 @@
-// What the runtime tells the tools (checker, cost model) beside the executor's own Observer events, and how a tool
-// gets into a running program: it implements MemoryListener and/or Observer and is put into Tools by install_tools in
-// hooks.cpp, which runs once before the first allocation or dispatch.
+// What the runtime tells the tools (checker, cost model) beside the executor's own Observer events,
+// and how a tool gets into a running program: it implements MemoryListener and/or Observer and is
+// put into Tools by install_tools in hooks.cpp, which runs once before the first allocation or
+// dispatch.
 #pragma once
 
 #include <cstddef>
@@ -13,22 +14,24 @@ namespace gfx906::rt {
 
 enum class MemoryKind { kDevice, kPinnedHost, kRegisteredHost, kManaged, kVirtual, kGlobals };
 
-// Called from API threads and stream workers, in the order in which the memory changes hands; thread-safe.
+// Called from API threads and stream workers, in the order in which the memory changes hands;
+// thread-safe.
 class MemoryListener {
  public:
   virtual ~MemoryListener() = default;
   virtual void on_allocate(uint64_t /*base*/, size_t /*bytes*/, MemoryKind, int /*card*/) {}
   virtual void on_free(uint64_t /*base*/, size_t /*bytes*/) {}
-  virtual void on_write(uint64_t /*base*/, size_t /*bytes*/) {}  // a copy, a memset or the host filled it
+  virtual void on_write(uint64_t /*base*/, size_t /*bytes*/) {
+  }  // a copy, a memset or the host filled it
 };
 
 struct Tools {
-  Observer* observer = nullptr;      // passed to every Executor::run
+  Observer* observer = nullptr;  // passed to every Executor::run
   MemoryListener* memory = nullptr;
   // Bytes (of whole pages) to be left free around an allocation of this size; nullptr: none.
   size_t (*red_zone)(size_t bytes) = nullptr;
-  // Seconds the last dispatch of this thread would take on the card, or a negative number when unknown: the
-  // timeline (trace, event times) uses it instead of the host's own time.
+  // Seconds the last dispatch of this thread would take on the card, or a negative number when
+  // unknown: the timeline (trace, event times) uses it instead of the host's own time.
   double (*estimate)(bool in_graph) = nullptr;
   void (*flush)() = nullptr;  // at the program's end: write reports
 };

@@ -13,12 +13,17 @@ namespace {
 
 constexpr uint64_t kPackets = 1024;  // a power of two
 constexpr uint32_t kServiceCall = 1, kServicePrintf = 2, kServiceMemory = 3;
-constexpr size_t kLongestMessage = 1 << 20;  // words; a message without an end must not grow for ever
+constexpr size_t kLongestMessage = 1
+                                   << 20;  // words; a message without an end must not grow for ever
 
 // A message packet's first slot: flags, count of words in it, and the message's number.
 constexpr uint64_t kBegin = 1, kEnd = 2;
-unsigned word_count(uint64_t descriptor) { return (descriptor >> 5) & 7; }
-uint64_t message_number(uint64_t descriptor) { return descriptor >> 8; }
+unsigned word_count(uint64_t descriptor) {
+  return (descriptor >> 5) & 7;
+}
+uint64_t message_number(uint64_t descriptor) {
+  return descriptor >> 8;
+}
 
 // Reads the words of a printf one by one.
 class Reader {
@@ -61,7 +66,7 @@ void convert(std::string spec, char kind, int size, Reader& in, std::string& out
     case 'i': {
       const auto wide = static_cast<int64_t>(in.word());
       // The length modifiers narrow the argument as C does.
-      const int64_t value = size == -2 ? static_cast<int8_t>(wide)
+      const int64_t value = size == -2   ? static_cast<int8_t>(wide)
                             : size == -1 ? static_cast<int16_t>(wide)
                             : size == 0  ? static_cast<int32_t>(wide)
                                          : wide;
@@ -72,15 +77,18 @@ void convert(std::string spec, char kind, int size, Reader& in, std::string& out
     case 'x':
     case 'X': {
       const uint64_t wide = in.word();
-      const uint64_t value = size == -2 ? static_cast<uint8_t>(wide)
+      const uint64_t value = size == -2   ? static_cast<uint8_t>(wide)
                              : size == -1 ? static_cast<uint16_t>(wide)
                              : size == 0  ? static_cast<uint32_t>(wide)
                                           : wide;
       return append_formatted(out, spec + "ll" + kind, static_cast<unsigned long long>(value));
     }
-    case 'c': return append_formatted(out, spec + 'c', static_cast<int>(in.word()));
-    case 'p': return append_formatted(out, spec + 'p', reinterpret_cast<void*>(in.word()));
-    case 's': return append_formatted(out, spec + 's', in.text().c_str());
+    case 'c':
+      return append_formatted(out, spec + 'c', static_cast<int>(in.word()));
+    case 'p':
+      return append_formatted(out, spec + 'p', reinterpret_cast<void*>(in.word()));
+    case 's':
+      return append_formatted(out, spec + 's', in.text().c_str());
     case 'a':
     case 'A':
     case 'e':
@@ -94,7 +102,8 @@ void convert(std::string spec, char kind, int size, Reader& in, std::string& out
       std::memcpy(&value, &bits, sizeof value);
       return append_formatted(out, spec + kind, value);
     }
-    default: out += spec + kind;  // nothing C knows: shown as it stands
+    default:
+      out += spec + kind;  // nothing C knows: shown as it stands
   }
 }
 
@@ -115,7 +124,8 @@ int format_device_printf(const std::vector<uint64_t>& words, std::string& text) 
     }
     std::string spec = "%";
     int size = 0;
-    for (++i; i < format.size() && std::strchr("-+ #0123456789.*hlLjzt", format[i]) != nullptr; ++i) {
+    for (++i; i < format.size() && std::strchr("-+ #0123456789.*hlLjzt", format[i]) != nullptr;
+         ++i) {
       const char c = format[i];
       if (c == '*') {
         spec += std::to_string(static_cast<int32_t>(in.word()));
@@ -134,7 +144,8 @@ int format_device_printf(const std::vector<uint64_t>& words, std::string& text) 
 
 Hostcall::Hostcall() : headers_(kPackets), payloads_(kPackets) {
   constexpr uint64_t kMask = kPackets - 1;
-  // A place on a stack is an index with a tag above it, so that no place is ever 0 (the empty stack).
+  // A place on a stack is an index with a tag above it, so that no place is ever 0 (the empty
+  // stack).
   uint64_t next = 0;
   for (uint64_t i = 0; i < kPackets; ++i) {
     headers_[i].next = next;
@@ -144,7 +155,9 @@ Hostcall::Hostcall() : headers_(kPackets), payloads_(kPackets) {
   buffer_ = {headers_.data(), payloads_.data(), &doorbell_, next, 0, kMask};
 }
 
-uint64_t Hostcall::buffer_address() const { return reinterpret_cast<uint64_t>(&buffer_); }
+uint64_t Hostcall::buffer_address() const {
+  return reinterpret_cast<uint64_t>(&buffer_);
+}
 
 Hostcall& Hostcall::of_card(int card) {
   static std::mutex mutex;
@@ -180,17 +193,20 @@ void Hostcall::answer(uint32_t service, uint64_t* slots) {
       slots[1] = out[1];
       return;
     }
-    case kServicePrintf: return take_message(slots);
+    case kServicePrintf:
+      return take_message(slots);
     case kServiceMemory:
       if (slots[0] != 0) {
         std::free(reinterpret_cast<void*>(slots[0]));
         slots[0] = 0;
       } else {
-        slots[0] = reinterpret_cast<uint64_t>(std::aligned_alloc(4096, (slots[1] + 4095) / 4096 * 4096));
+        slots[0] =
+            reinterpret_cast<uint64_t>(std::aligned_alloc(4096, (slots[1] + 4095) / 4096 * 4096));
       }
       return;
     default:
-      complain("a kernel asked for host service " + std::to_string(service) + ", which the simulator lacks");
+      complain("a kernel asked for host service " + std::to_string(service) +
+               ", which the simulator lacks");
       slots[0] = 0;
   }
 }
@@ -199,7 +215,8 @@ void Hostcall::take_message(uint64_t* slots) {
   const uint64_t descriptor = slots[0];
   const uint64_t number = (descriptor & kBegin) != 0 ? next_message_++ : message_number(descriptor);
   auto& words = messages_[number];
-  if (words.size() < kLongestMessage) words.insert(words.end(), slots + 1, slots + 1 + word_count(descriptor));
+  if (words.size() < kLongestMessage)
+    words.insert(words.end(), slots + 1, slots + 1 + word_count(descriptor));
   if ((descriptor & kEnd) == 0) {
     slots[0] = (descriptor & 0xfe) | number << 8;
     return;

@@ -1,5 +1,6 @@
-// Calls of the host by a running kernel: device printf, assert and function calls. The kernel puts a packet on a
-// stack in shared memory, sends an interrupt message and spins until the packet is answered.
+// Calls of the host by a running kernel: device printf, assert and function calls. The kernel puts
+// a packet on a stack in shared memory, sends an interrupt message and spins until the packet is
+// answered.
 #pragma once
 
 #include <cstdint>
@@ -61,8 +62,9 @@ class Hostcall {
   uint64_t next_message_ = 1;
 };
 
-// The text of one device printf: its words are a stream selector, the format (padded to 8 bytes) and the arguments,
-// 8 bytes each, strings in place. Never reads past the words. `written` gets the text; the stream is 0 for stdout.
+// The text of one device printf: its words are a stream selector, the format (padded to 8 bytes)
+// and the arguments, 8 bytes each, strings in place. Never reads past the words. `written` gets the
+// text; the stream is 0 for stdout.
 int format_device_printf(const std::vector<uint64_t>& words, std::string& text);
 
 }  // namespace gfx906::rt

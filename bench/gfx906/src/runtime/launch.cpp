@@ -12,8 +12,9 @@
 
 namespace gfx906::rt {
 
-// What cooperative groups find behind hidden_multigrid_sync_arg: a barrier word pair of the grid (and of all grids of
-// a multi-device launch), the grid's place among them and its group count. The layout is the device library's.
+// What cooperative groups find behind hidden_multigrid_sync_arg: a barrier word pair of the grid
+// (and of all grids of a multi-device launch), the grid's place among them and its group count. The
+// layout is the device library's.
 struct MultiGridSync {
   struct Barrier {
     uint32_t arrived = 0, generation = 0;
@@ -36,11 +37,13 @@ uint32_t groups_along(const KernelWork& work, size_t axis) {
   return (work.grid[axis] + work.block[axis] - 1) / work.block[axis];
 }
 
-hipError_t check_configuration(const LaunchRequest& request, const KernelInfo& info, KernelWork& work) {
+hipError_t check_configuration(const LaunchRequest& request, const KernelInfo& info,
+                               KernelWork& work) {
   uint64_t threads = 1;
   for (size_t i = 0; i < 3; ++i) {
     if (request.grid[i] == 0 || request.block[i] == 0) return hipErrorInvalidConfiguration;
-    const uint64_t items = request.in_items ? request.grid[i] : uint64_t{request.grid[i]} * request.block[i];
+    const uint64_t items =
+        request.in_items ? request.grid[i] : uint64_t{request.grid[i]} * request.block[i];
     if (items > UINT32_MAX) return hipErrorInvalidConfiguration;
     work.grid[i] = static_cast<uint32_t>(items);
     work.block[i] = request.block[i];
@@ -48,7 +51,8 @@ hipError_t check_configuration(const LaunchRequest& request, const KernelInfo& i
   }
   if (threads > 1024) return hipErrorInvalidConfiguration;
   if (threads > info.max_workgroup_size) {
-    complain("kernel " + info.name + ": " + std::to_string(threads) + " threads a block, but it was compiled for at most " +
+    complain("kernel " + info.name + ": " + std::to_string(threads) +
+             " threads a block, but it was compiled for at most " +
              std::to_string(info.max_workgroup_size));
     return hipErrorLaunchFailure;
   }
@@ -56,7 +60,8 @@ hipError_t check_configuration(const LaunchRequest& request, const KernelInfo& i
   if (request.cooperative) {
     const Occupancy fit =
         occupancy(info, static_cast<uint32_t>(threads), static_cast<uint32_t>(request.dynamic_lds));
-    const uint64_t groups = uint64_t{groups_along(work, 0)} * groups_along(work, 1) * groups_along(work, 2);
+    const uint64_t groups =
+        uint64_t{groups_along(work, 0)} * groups_along(work, 1) * groups_along(work, 2);
     if (groups > uint64_t{fit.groups_per_cu} * 60) return hipErrorCooperativeLaunchTooLarge;
   }
   return hipSuccess;
@@ -66,7 +71,8 @@ hipError_t check_configuration(const LaunchRequest& request, const KernelInfo& i
 hipError_t packed_arguments(void** extra, const void*& buffer, size_t& bytes) {
   for (int i = 0; i < 8; i += 2) {
     const auto key = reinterpret_cast<uintptr_t>(extra[i]);
-    if (key == kLaunchParamEnd) return buffer != nullptr || bytes == 0 ? hipSuccess : hipErrorInvalidValue;
+    if (key == kLaunchParamEnd)
+      return buffer != nullptr || bytes == 0 ? hipSuccess : hipErrorInvalidValue;
     if (key == kLaunchParamBufferPointer) {
       buffer = extra[i + 1];
     } else if (key == kLaunchParamBufferSize) {
@@ -78,12 +84,15 @@ hipError_t packed_arguments(void** extra, const void*& buffer, size_t& bytes) {
   return hipErrorInvalidValue;
 }
 
-hipError_t lay_out_arguments(const LaunchRequest& request, const KernelInfo& info, KernelWork& work) {
+hipError_t lay_out_arguments(const LaunchRequest& request, const KernelInfo& info,
+                             KernelWork& work) {
   work.kernarg.assign(info.explicit_kernarg_size, 0);
   if (request.extra != nullptr) {
     const void* buffer = nullptr;
     size_t bytes = 0;
-    if (const hipError_t error = packed_arguments(request.extra, buffer, bytes); error != hipSuccess) return error;
+    if (const hipError_t error = packed_arguments(request.extra, buffer, bytes);
+        error != hipSuccess)
+      return error;
     // A program may pack the hidden part too; the runtime's own values go there.
     if (bytes != 0) std::memcpy(work.kernarg.data(), buffer, std::min(bytes, work.kernarg.size()));
     return hipSuccess;
@@ -91,7 +100,8 @@ hipError_t lay_out_arguments(const LaunchRequest& request, const KernelInfo& inf
   size_t index = 0;
   for (const ArgInfo& arg : info.args) {
     if (is_hidden(arg.kind)) continue;
-    if (request.arguments == nullptr || request.arguments[index] == nullptr) return hipErrorInvalidValue;
+    if (request.arguments == nullptr || request.arguments[index] == nullptr)
+      return hipErrorInvalidValue;
     if (size_t{arg.offset} + arg.size > work.kernarg.size()) return hipErrorInvalidImage;
     std::memcpy(work.kernarg.data() + arg.offset, request.arguments[index], arg.size);
     ++index;
@@ -103,10 +113,12 @@ void describe(const KernelWork& work, const RunStats& stats, WorkReport& report)
   char text[320];
   const KernelInfo& info = work.loaded.kernel->info();
   std::snprintf(text, sizeof text,
-                "\"groups\":[%u,%u,%u],\"block\":[%u,%u,%u],\"lds\":%u,\"vgpr\":%u,\"sgpr\":%u,\"scratch\":%u,"
+                "\"groups\":[%u,%u,%u],\"block\":[%u,%u,%u],\"lds\":%u,\"vgpr\":%u,\"sgpr\":%u,"
+                "\"scratch\":%u,"
                 "\"wave_instructions\":%llu",
-                groups_along(work, 0), groups_along(work, 1), groups_along(work, 2), work.block[0], work.block[1],
-                work.block[2], info.lds_size + work.dynamic_lds, info.vgpr_count, info.sgpr_count, info.scratch_size,
+                groups_along(work, 0), groups_along(work, 1), groups_along(work, 2), work.block[0],
+                work.block[1], work.block[2], info.lds_size + work.dynamic_lds, info.vgpr_count,
+                info.sgpr_count, info.scratch_size,
                 static_cast<unsigned long long>(stats.wave_instructions));
   report.detail = text;
   report.name = work.function->pretty_name();
@@ -126,9 +138,11 @@ hipError_t KernelWork::run(WorkReport& report) {
   dispatch.card = card;
   dispatch.cooperative = cooperative;
   dispatch.dispatch_id = next_dispatch++;
-  // A cooperative launch on one card has no block to point at, but the device library tells it from a plain launch
-  // by a value that is not 0.
-  dispatch.multigrid_sync = grid_sync ? reinterpret_cast<uint64_t>(&grid_sync->info) : cooperative ? 1 : 0;
+  // A cooperative launch on one card has no block to point at, but the device library tells it from
+  // a plain launch by a value that is not 0.
+  dispatch.multigrid_sync = grid_sync     ? reinterpret_cast<uint64_t>(&grid_sync->info)
+                            : cooperative ? 1
+                                          : 0;
   if (wants_hostcall) {
     Hostcall& hostcall = Hostcall::of_card(card);
     dispatch.hostcall_buffer = hostcall.buffer_address();
@@ -168,12 +182,15 @@ hipError_t make_kernel_work(const LaunchRequest& request, std::shared_ptr<Kernel
   made->handle = request.handle;
   made->card = request.card;
   if (const hipError_t error = function->on(request.card, made->loaded); error != hipSuccess) {
-    complain("kernel " + function->name() + " cannot be loaded onto card " + std::to_string(request.card));
+    complain("kernel " + function->name() + " cannot be loaded onto card " +
+             std::to_string(request.card));
     return error;
   }
   const KernelInfo& info = made->loaded.kernel->info();
-  if (const hipError_t error = check_configuration(request, info, *made); error != hipSuccess) return error;
-  if (const hipError_t error = lay_out_arguments(request, info, *made); error != hipSuccess) return error;
+  if (const hipError_t error = check_configuration(request, info, *made); error != hipSuccess)
+    return error;
+  if (const hipError_t error = lay_out_arguments(request, info, *made); error != hipSuccess)
+    return error;
   made->dynamic_lds = static_cast<uint32_t>(request.dynamic_lds);
   made->cooperative = request.cooperative;
   made->wants_hostcall = std::any_of(info.args.begin(), info.args.end(), [](const ArgInfo& arg) {
@@ -195,10 +212,12 @@ hipError_t launch(LaunchRequest request, hipStream_t handle, hipEvent_t start, h
   return error;
 }
 
-hipError_t launch_on_all(const std::vector<LaunchRequest>& requests, const std::vector<hipStream_t>& streams) {
+hipError_t launch_on_all(const std::vector<LaunchRequest>& requests,
+                         const std::vector<hipStream_t>& streams) {
   std::vector<std::shared_ptr<KernelWork>> works;
   std::vector<Stream*> targets;
-  std::shared_ptr<MultiGridSync> first;  // its words are the barrier across grids; all launches keep it alive
+  std::shared_ptr<MultiGridSync>
+      first;  // its words are the barrier across grids; all launches keep it alive
   uint64_t items = 0;
   for (size_t i = 0; i < requests.size(); ++i) {
     LaunchRequest request = requests[i];

@@ -1,4 +1,5 @@
-// Kernel launches: checking a configuration, laying out arguments as the kernel's metadata says, running it.
+// Kernel launches: checking a configuration, laying out arguments as the kernel's metadata says,
+// running it.
 #pragma once
 
 #include <array>
@@ -40,7 +41,7 @@ class KernelWork : public WorkOf<KernelWork, hipGraphNodeTypeKernel> {
 
 struct LaunchRequest {
   const void* handle = nullptr;
-  uint32_t grid[3] = {1, 1, 1};   // work-groups, or work-items when in_items
+  uint32_t grid[3] = {1, 1, 1};  // work-groups, or work-items when in_items
   uint32_t block[3] = {1, 1, 1};
   bool in_items = false;
   size_t dynamic_lds = 0;
@@ -50,13 +51,16 @@ struct LaunchRequest {
   int card = 0;
 };
 
-// Errors: hipErrorInvalidDeviceFunction, hipErrorNoBinaryForGpu, hipErrorInvalidConfiguration (a zero or too large
-// size), hipErrorInvalidValue (LDS over 64 KiB, missing arguments), hipErrorCooperativeLaunchTooLarge.
+// Errors: hipErrorInvalidDeviceFunction, hipErrorNoBinaryForGpu, hipErrorInvalidConfiguration (a
+// zero or too large size), hipErrorInvalidValue (LDS over 64 KiB, missing arguments),
+// hipErrorCooperativeLaunchTooLarge.
 hipError_t make_kernel_work(const LaunchRequest& request, std::shared_ptr<KernelWork>& work);
 // Makes it and puts it into the stream.
-hipError_t launch(LaunchRequest request, hipStream_t stream, hipEvent_t start = nullptr, hipEvent_t stop = nullptr);
+hipError_t launch(LaunchRequest request, hipStream_t stream, hipEvent_t start = nullptr,
+                  hipEvent_t stop = nullptr);
 
 // One launch on each of several streams; cooperative ones can meet in a barrier across all of them.
-hipError_t launch_on_all(const std::vector<LaunchRequest>& requests, const std::vector<hipStream_t>& streams);
+hipError_t launch_on_all(const std::vector<LaunchRequest>& requests,
+                         const std::vector<hipStream_t>& streams);
 
 }  // namespace gfx906::rt

@@ -10,7 +10,9 @@ namespace gfx906::rt {
 namespace {
 
 constexpr size_t kPage = 4096;
-size_t rounded(size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+size_t rounded(size_t bytes) {
+  return (bytes + kPage - 1) / kPage * kPage;
+}
 
 // Zeroed memory with `zone` bytes of address space around it that nothing else gets; nullptr when
 // there is no room. The zones can be read, so that a host program that looks a little too far into
@@ -24,7 +26,9 @@ void unmap_pages(void* base, size_t bytes, size_t zone) {
   munmap(static_cast<uint8_t*>(base) - zone, rounded(bytes) + 2 * zone);
 }
 
-bool on_card(MemoryKind kind) { return kind == MemoryKind::kDevice || kind == MemoryKind::kVirtual; }
+bool on_card(MemoryKind kind) {
+  return kind == MemoryKind::kDevice || kind == MemoryKind::kVirtual;
+}
 
 }  // namespace
 
@@ -40,7 +44,8 @@ void* AddressMap::allocate(size_t bytes, MemoryKind kind, int card, unsigned fla
     std::unique_lock lock(mutex_);
     if (on_card(kind)) {
       size_t& used = used_[card];
-      if (bytes > usable_card_memory() || used + rounded(bytes) > usable_card_memory()) return nullptr;
+      if (bytes > usable_card_memory() || used + rounded(bytes) > usable_card_memory())
+        return nullptr;
       used += rounded(bytes);
     }
   }
@@ -114,7 +119,9 @@ size_t AddressMap::used(int card) const {
   return it == used_.end() ? 0 : it->second;
 }
 
-bool is_pageable(const void* address) { return !AddressMap::instance().find(address); }
+bool is_pageable(const void* address) {
+  return !AddressMap::instance().find(address);
+}
 
 int card_of(const void* address) {
   auto a = AddressMap::instance().find(address);

@@ -1,5 +1,6 @@
-// The process's simulated memory: which address ranges are allocations, on which card and of what kind.
-// A device pointer is a host pointer, so an allocation is an anonymous mapping that is only counted against a card.
+// The process's simulated memory: which address ranges are allocations, on which card and of what
+// kind. A device pointer is a host pointer, so an allocation is an anonymous mapping that is only
+// counted against a card.
 #pragma once
 
 #include <cstddef>
@@ -18,22 +19,25 @@ struct Allocation {
   uintptr_t base = 0;
   size_t size = 0;  // bytes asked for
   MemoryKind kind = MemoryKind::kDevice;
-  int card = 0;     // of pinned host memory: the card current at the allocation
+  int card = 0;  // of pinned host memory: the card current at the allocation
   unsigned flags = 0;
   uint64_t id = 0;
   MemPool* pool = nullptr;
   size_t zone = 0;  // bytes before and behind that nothing else is put into
-  bool mapped() const { return kind != MemoryKind::kRegisteredHost && kind != MemoryKind::kGlobals; }
+  bool mapped() const {
+    return kind != MemoryKind::kRegisteredHost && kind != MemoryKind::kGlobals;
+  }
 };
 
 class AddressMap {
  public:
   // Makes `bytes` (> 0) of zeroed memory. Errors: nullptr when the card or the host has no room.
   void* allocate(size_t bytes, MemoryKind kind, int card, unsigned flags, MemPool* pool = nullptr);
-  // Records memory that is somebody else's (registered host memory, a module's globals, a virtual range).
-  // false when the range overlaps a recorded one.
+  // Records memory that is somebody else's (registered host memory, a module's globals, a virtual
+  // range). false when the range overlaps a recorded one.
   bool record(void* base, size_t bytes, MemoryKind kind, int card, unsigned flags);
-  // Takes the allocation that starts at `base` out and unmaps it if it was made by allocate. false: none starts there.
+  // Takes the allocation that starts at `base` out and unmaps it if it was made by allocate. false:
+  // none starts there.
   bool release(void* base);
   // The allocation that holds `address`.
   std::optional<Allocation> find(const void* address) const;

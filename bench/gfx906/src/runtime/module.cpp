@@ -23,7 +23,8 @@ size_t elf_size(const void* image) {
   for (unsigned i = 0; i < header.e_shnum; ++i) {
     Elf64_Shdr section;
     std::memcpy(&section, base + header.e_shoff + size_t{i} * header.e_shentsize, sizeof section);
-    if (section.sh_type != SHT_NOBITS) end = std::max<size_t>(end, section.sh_offset + section.sh_size);
+    if (section.sh_type != SHT_NOBITS)
+      end = std::max<size_t>(end, section.sh_offset + section.sh_size);
   }
   return end;
 }
@@ -57,15 +58,16 @@ HandleSet<Function>& functions() {
   return *set;
 }
 
-// The best of several code objects for gfx906: the card reports sramecc+ and xnack-, so one that demands the
-// opposite does not run on it.
+// The best of several code objects for gfx906: the card reports sramecc+ and xnack-, so one that
+// demands the opposite does not run on it.
 const CodeObjectBlob* choose(const std::vector<CodeObjectBlob>& blobs) {
   const CodeObjectBlob* best = nullptr;
   int best_score = -1;
   for (const CodeObjectBlob& blob : blobs) {
     const std::string& t = blob.target;
     if (t.find("sramecc-") != std::string::npos || t.find("xnack+") != std::string::npos) continue;
-    const int score = (t.find("sramecc+") != std::string::npos) + (t.find("xnack-") != std::string::npos);
+    const int score =
+        (t.find("sramecc+") != std::string::npos) + (t.find("xnack-") != std::string::npos);
     if (score > best_score) {
       best = &blob;
       best_score = score;
@@ -165,7 +167,8 @@ hipError_t Function::on(int card, LoadedKernel& kernel) {
   auto it = kernels_.find(card);
   if (it == kernels_.end()) {
     LoadedKernel found;
-    if (const hipError_t error = module_.code_on(card, found.code); error != hipSuccess) return error;
+    if (const hipError_t error = module_.code_on(card, found.code); error != hipSuccess)
+      return error;
     found.kernel = found.code->find_kernel(name_);
     if (found.kernel == nullptr) return hipErrorInvalidDeviceFunction;
     it = kernels_.emplace(card, std::move(found)).first;
@@ -179,7 +182,9 @@ Registry& Registry::instance() {
   return *registry;
 }
 
-Module* Registry::add_fat_binary(const void* image) { return new Module(image); }
+Module* Registry::add_fat_binary(const void* image) {
+  return new Module(image);
+}
 
 void Registry::add_function(Module& module, const void* host, const char* name) {
   Function* function = module.function(name);
@@ -225,8 +230,14 @@ Function* resolve_function(const void* handle) {
   return functions().contains(handle) ? static_cast<Function*>(const_cast<void*>(handle)) : nullptr;
 }
 
-bool is_module(const Module* module) { return modules().contains(module); }
-void add_module(Module* module) { modules().add(module); }
-bool remove_module(Module* module) { return modules().remove(module); }
+bool is_module(const Module* module) {
+  return modules().contains(module);
+}
+void add_module(Module* module) {
+  modules().add(module);
+}
+bool remove_module(Module* module) {
+  return modules().remove(module);
+}
 
 }  // namespace gfx906::rt

@@ -1,5 +1,5 @@
-// Code of the host program: the fat binaries it registers and the modules it loads, each loaded onto a card when
-// first used there, and the kernels and variables in them by host address or name.
+// Code of the host program: the fat binaries it registers and the modules it loads, each loaded
+// onto a card when first used there, and the kernels and variables in them by host address or name.
 #pragma once
 
 #include <cstdint>
@@ -29,13 +29,15 @@ struct ManagedVariable {
 
 class Module {
  public:
-  // A fat binary or code object in memory that stays there for the module's life (a host program's section).
+  // A fat binary or code object in memory that stays there for the module's life (a host program's
+  // section).
   explicit Module(const void* image) : image_(image) {}
   // A copy of its own.
   explicit Module(std::vector<uint8_t> bytes) : bytes_(std::move(bytes)) {}
   ~Module();
 
-  // The code loaded on a card. Errors: hipErrorNoBinaryForGpu (nothing for gfx906 in it), hipErrorInvalidImage.
+  // The code loaded on a card. Errors: hipErrorNoBinaryForGpu (nothing for gfx906 in it),
+  // hipErrorInvalidImage.
   hipError_t code_on(int card, std::shared_ptr<CodeObject>& code);
   // A kernel by its mangled name; the handle lives as long as the module.
   Function* function(std::string_view name);
@@ -64,7 +66,8 @@ class Function {
   const std::string& name() const { return name_; }
   std::string pretty_name() const;  // demangled
   Module& module() const { return module_; }
-  // Errors: those of Module::code_on; hipErrorInvalidDeviceFunction when the code has no such kernel.
+  // Errors: those of Module::code_on; hipErrorInvalidDeviceFunction when the code has no such
+  // kernel.
   hipError_t on(int card, LoadedKernel& kernel);
   int dynamic_lds_limit = 65536;
 
@@ -98,11 +101,12 @@ class Registry {
   std::mutex mutex_;
   std::unordered_map<const void*, Function*> functions_;
   std::unordered_map<const void*, HostVariable> variables_;
-  std::unordered_map<const Module*, std::vector<const void*>> hosts_;  // what each module registered
+  std::unordered_map<const Module*, std::vector<const void*>>
+      hosts_;  // what each module registered
 };
 
-// A handle that came from hipModuleLoad or hipModuleGetFunction, or a registered host function: programs pass
-// either to the same calls.
+// A handle that came from hipModuleLoad or hipModuleGetFunction, or a registered host function:
+// programs pass either to the same calls.
 Function* resolve_function(const void* handle);
 bool is_module(const Module* module);
 void add_module(Module* module);

@@ -11,7 +11,8 @@
 
 namespace gfx906::rt {
 
-// A pool is book-keeping only: memory is taken from the card at once and given back when the stream gets there.
+// A pool is book-keeping only: memory is taken from the card at once and given back when the stream
+// gets there.
 class MemPool {
  public:
   explicit MemPool(int on_card) : card(on_card) {}

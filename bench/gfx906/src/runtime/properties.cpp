@@ -3,13 +3,15 @@
 #include <climits>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "card.hpp"
 
 namespace gfx906::rt {
 namespace {
 
-// hipDeviceArch_t: atomics, doubles, vote, ballot and shuffle (bits 0 to 10), system fence (12), 3D grids (15).
+// hipDeviceArch_t: atomics, doubles, vote, ballot and shuffle (bits 0 to 10), system fence (12), 3D
+// grids (15).
 constexpr unsigned kArchBits = 0x7ffu | 1u << 12 | 1u << 15;
 constexpr int kTexture1D = 16384;
 
@@ -64,7 +66,9 @@ void fill_common(int index, Properties& p) {
 
 }  // namespace
 
-int pci_bus(int card) { return 3 + kPciBusStep * card; }
+int pci_bus(int card) {
+  return 3 + kPciBusStep * card;
+}
 
 hipUUID uuid_of(int card) {
   hipUUID uuid{};
@@ -107,86 +111,125 @@ void fill_properties(int index, DeviceProp6& p) {
   p.unifiedFunctionPointers = 1;
 }
 
+namespace {
+
+// Attributes that are a field of the properties.
+constexpr std::pair<int, int DeviceProp6::*> kFields[] = {
+    {0, &DeviceProp6::ECCEnabled},
+    {2, &DeviceProp6::asyncEngineCount},
+    {3, &DeviceProp6::canMapHostMemory},
+    {4, &DeviceProp6::canUseHostPointerForRegisteredMem},
+    {5, &DeviceProp6::clockRate},
+    {6, &DeviceProp6::computeMode},
+    {8, &DeviceProp6::concurrentKernels},
+    {9, &DeviceProp6::concurrentManagedAccess},
+    {10, &DeviceProp6::cooperativeLaunch},
+    {11, &DeviceProp6::cooperativeMultiDeviceLaunch},
+    {12, &DeviceProp6::deviceOverlap},
+    {14, &DeviceProp6::globalL1CacheSupported},
+    {19, &DeviceProp6::l2CacheSize},
+    {20, &DeviceProp6::localL1CacheSupported},
+    {23, &DeviceProp6::major},
+    {24, &DeviceProp6::managedMemory},
+    {25, &DeviceProp6::maxBlocksPerMultiProcessor},
+    {32, &DeviceProp6::maxSurface1D},
+    {39, &DeviceProp6::maxTexture1D},
+    {41, &DeviceProp6::maxTexture1DLinear},
+    {42, &DeviceProp6::maxTexture1DMipmap},
+    {56, &DeviceProp6::maxThreadsPerBlock},
+    {57, &DeviceProp6::maxThreadsPerMultiProcessor},
+    {59, &DeviceProp6::memoryBusWidth},
+    {60, &DeviceProp6::memoryClockRate},
+    {61, &DeviceProp6::minor},
+    {63, &DeviceProp6::multiProcessorCount},
+    {67, &DeviceProp6::pciBusID},
+    {68, &DeviceProp6::pciDeviceID},
+    {69, &DeviceProp6::pciDomainID},
+    {71, &DeviceProp6::regsPerBlock},
+    {72, &DeviceProp6::regsPerMultiprocessor},
+    {78, &DeviceProp6::streamPrioritiesSupported},
+    {85, &DeviceProp6::unifiedAddressing},
+    {87, &DeviceProp6::warpSize},
+    {88, &DeviceProp6::memoryPoolsSupported},
+    {90, &DeviceProp6::hostRegisterSupported},
+    {10011, &DeviceProp6::isLargeBar},
+    {10012, &DeviceProp6::asicRevision},
+};
+constexpr std::pair<int, size_t DeviceProp6::*> kSizes[] = {
+    {58, &DeviceProp6::memPitch},
+    {74, &DeviceProp6::sharedMemPerBlock},
+    {75, &DeviceProp6::sharedMemPerBlockOptin},
+    {76, &DeviceProp6::sharedMemPerMultiprocessor},
+    {79, &DeviceProp6::surfaceAlignment},
+    {81, &DeviceProp6::textureAlignment},
+    {82, &DeviceProp6::texturePitchAlignment},
+    {83, &DeviceProp6::totalConstMem},
+    {10002, &DeviceProp6::maxSharedMemoryPerMultiProcessor},
+};
+// And those that are the same on every card. 84, the memory in bytes, does not fit an int; 10014:
+// no image instructions in the simulator.
+constexpr std::pair<int, int> kConstants[] = {
+    {84, INT_MAX},
+    {89, 1},
+    {91, 0},
+    {10000, kWallClockKhz},
+    {10017, kWallClockKhz},
+    {10007, 1},
+    {10008, 1},
+    {10009, 1},
+    {10010, 1},
+    {10013, 1},
+    {10014, 0},
+    {10015, kComputeUnits},
+    {10016, 1},
+};
+
+}  // namespace
+
 bool attribute_value(int index, int attribute, int& value) {
   DeviceProp6 p;
   fill_properties(index, p);
+  for (const auto& [number, field] : kFields) {
+    if (number == attribute) return value = p.*field, true;
+  }
+  for (const auto& [number, field] : kSizes) {
+    if (number == attribute) return value = static_cast<int>(p.*field), true;
+  }
+  for (const auto& [number, constant] : kConstants) {
+    if (number == attribute) return value = constant, true;
+  }
   switch (attribute) {
-    case 0: value = p.ECCEnabled; break;
-    case 2: value = p.asyncEngineCount; break;
-    case 3: value = p.canMapHostMemory; break;
-    case 4: value = p.canUseHostPointerForRegisteredMem; break;
-    case 5: value = p.clockRate; break;
-    case 6: value = p.computeMode; break;
-    case 8: value = p.concurrentKernels; break;
-    case 9: value = p.concurrentManagedAccess; break;
-    case 10: value = p.cooperativeLaunch; break;
-    case 11: value = p.cooperativeMultiDeviceLaunch; break;
-    case 12: value = p.deviceOverlap; break;
-    case 14: value = p.globalL1CacheSupported; break;
-    case 19: value = p.l2CacheSize; break;
-    case 20: value = p.localL1CacheSupported; break;
-    case 23: value = p.major; break;
-    case 24: value = p.managedMemory; break;
-    case 25: value = p.maxBlocksPerMultiProcessor; break;
     case 26:
     case 27:
-    case 28: value = p.maxThreadsDim[attribute - 26]; break;
+    case 28:
+      value = p.maxThreadsDim[attribute - 26];
+      break;
     case 29:
     case 30:
-    case 31: value = p.maxGridSize[attribute - 29]; break;
-    case 32: value = p.maxSurface1D; break;
-    case 34: value = p.maxSurface2D[0]; break;
-    case 36: value = p.maxSurface3D[0]; break;
-    case 39: value = p.maxTexture1D; break;
-    case 41: value = p.maxTexture1DLinear; break;
-    case 42: value = p.maxTexture1DMipmap; break;
+    case 31:
+      value = p.maxGridSize[attribute - 29];
+      break;
+    case 34:
+      value = p.maxSurface2D[0];
+      break;
+    case 36:
+      value = p.maxSurface3D[0];
+      break;
     case 43:
-    case 44: value = p.maxTexture2D[attribute - 43]; break;
-    case 48: value = p.maxTexture2DMipmap[0]; break;
+    case 44:
+      value = p.maxTexture2D[attribute - 43];
+      break;
+    case 48:
+      value = p.maxTexture2DMipmap[0];
+      break;
     case 49:
     case 50:
-    case 51: value = p.maxTexture3D[attribute - 49]; break;
-    case 55: value = p.maxThreadsDim[0]; break;
-    case 56: value = p.maxThreadsPerBlock; break;
-    case 57: value = p.maxThreadsPerMultiProcessor; break;
-    case 58: value = static_cast<int>(p.memPitch); break;
-    case 59: value = p.memoryBusWidth; break;
-    case 60: value = p.memoryClockRate; break;
-    case 61: value = p.minor; break;
-    case 63: value = p.multiProcessorCount; break;
-    case 67: value = p.pciBusID; break;
-    case 68: value = p.pciDeviceID; break;
-    case 69: value = p.pciDomainID; break;
-    case 71: value = p.regsPerBlock; break;
-    case 72: value = p.regsPerMultiprocessor; break;
-    case 74: value = static_cast<int>(p.sharedMemPerBlock); break;
-    case 75: value = static_cast<int>(p.sharedMemPerBlockOptin); break;
-    case 76: value = static_cast<int>(p.sharedMemPerMultiprocessor); break;
-    case 78: value = p.streamPrioritiesSupported; break;
-    case 79: value = static_cast<int>(p.surfaceAlignment); break;
-    case 81: value = static_cast<int>(p.textureAlignment); break;
-    case 82: value = static_cast<int>(p.texturePitchAlignment); break;
-    case 83: value = static_cast<int>(p.totalConstMem); break;
-    case 84: value = INT_MAX; break;  // the memory in bytes does not fit an int
-    case 85: value = p.unifiedAddressing; break;
-    case 87: value = p.warpSize; break;
-    case 88: value = p.memoryPoolsSupported; break;
-    case 89: value = 1; break;
-    case 90: value = p.hostRegisterSupported; break;
-    case 91: value = 0; break;
-    case 10000:
-    case 10017: value = kWallClockKhz; break;
-    case 10002: value = static_cast<int>(p.maxSharedMemoryPerMultiProcessor); break;
-    case 10007:
-    case 10008:
-    case 10009:
-    case 10010: value = 1; break;
-    case 10011: value = p.isLargeBar; break;
-    case 10012: value = p.asicRevision; break;
-    case 10013: value = 1; break;
-    case 10014: value = 0; break;  // no image instructions in the simulator
-    case 10015: value = kComputeUnits; break;
-    case 10016: value = 1; break;
+    case 51:
+      value = p.maxTexture3D[attribute - 49];
+      break;
+    case 55:
+      value = p.maxThreadsDim[0];
+      break;
     default:
       // The remaining numbers are features that the card lacks.
       value = 0;

@@ -1,5 +1,5 @@
-// What a 32 GB MI50 reports of itself. One table feeds the property structures of both HIP releases and the
-// attribute calls, so that they cannot disagree.
+// What a 32 GB MI50 reports of itself. One table feeds the property structures of both HIP releases
+// and the attribute calls, so that they cannot disagree.
 #pragma once
 
 #include "hip_abi.hpp"
@@ -20,7 +20,8 @@ int pci_bus(int card);
 hipUUID uuid_of(int card);
 void fill_properties(int card, DeviceProp5& p);
 void fill_properties(int card, DeviceProp6& p);
-// hipDeviceGetAttribute's numbers (the same in both releases). false: no such attribute on this card.
+// hipDeviceGetAttribute's numbers (the same in both releases). false: no such attribute on this
+// card.
 bool attribute_value(int card, int attribute, int& value);
 
 }  // namespace gfx906::rt

@@ -70,8 +70,8 @@ double Ticket::model_end() const {
   return queue->ends_[back < n ? n - 1 - back : 0];
 }
 
-Ticket Queue::push(const std::shared_ptr<Queue>& self, std::shared_ptr<Work> work, std::vector<Ticket> waits,
-                   double issue_cost) {
+Ticket Queue::push(const std::shared_ptr<Queue>& self, std::shared_ptr<Work> work,
+                   std::vector<Ticket> waits, double issue_cost) {
   advance_host(issue_cost);
   const std::lock_guard lock(self->mutex_);
   self->items_.push_back({std::move(work), std::move(waits), host_model_time()});
@@ -206,8 +206,8 @@ std::vector<Ticket> pending_of(Card& card, bool blocking_only) {
 }
 
 Ticket Stream::push(std::shared_ptr<Work> work, std::vector<Ticket> waits, double issue_cost) {
-  // The order in which two threads submit to the null stream and to another one must be the same for both, or their
-  // mutual waits could form a cycle.
+  // The order in which two threads submit to the null stream and to another one must be the same
+  // for both, or their mutual waits could form a cycle.
   static std::mutex order;
   const std::lock_guard lock(order);
   if (queue_->is_null) {
@@ -263,7 +263,9 @@ bool Event::destroy(Event* event) {
   return true;
 }
 
-bool Event::alive(const Event* event) { return live_events().contains(event); }
+bool Event::alive(const Event* event) {
+  return live_events().contains(event);
+}
 
 hipError_t record_event(Event& event, Stream& stream) {
   auto work = std::make_shared<EventRecordWork>();

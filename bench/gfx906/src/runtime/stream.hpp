@@ -1,6 +1,6 @@
-// Streams and events. Every stream owns a queue that one worker thread empties in order; order between streams is
-// made of tickets ("that queue has finished its n-th item"), which an item waits for before it runs. A ticket names
-// only work submitted earlier, so waits cannot form a cycle.
+// Streams and events. Every stream owns a queue that one worker thread empties in order; order
+// between streams is made of tickets ("that queue has finished its n-th item"), which an item waits
+// for before it runs. A ticket names only work submitted earlier, so waits cannot form a cycle.
 #pragma once
 
 #include <chrono>
@@ -34,8 +34,8 @@ class Queue {
   Queue(int on_card, int number, bool is_blocking, bool null)
       : card(on_card), id(number), blocking(is_blocking), is_null(null) {}
   // Starts the worker on first use. `self` is the shared pointer to this.
-  static Ticket push(const std::shared_ptr<Queue>& self, std::shared_ptr<Work> work, std::vector<Ticket> waits,
-                     double issue_cost);
+  static Ticket push(const std::shared_ptr<Queue>& self, std::shared_ptr<Work> work,
+                     std::vector<Ticket> waits, double issue_cost);
   static Ticket tail(const std::shared_ptr<Queue>& self);
   bool drained();
   void close();
@@ -67,12 +67,12 @@ class Stream {
   static Stream* create(Card& card, unsigned flags, int priority, bool is_null);
   // Removes the handle; work already queued still runs.
   static void destroy(Stream* stream);
-  // The stream a program's handle means: null, hipStreamLegacy, hipStreamPerThread or one made by create that is
-  // still alive; nullptr for anything else.
+  // The stream a program's handle means: null, hipStreamLegacy, hipStreamPerThread or one made by
+  // create that is still alive; nullptr for anything else.
   static Stream* resolve(hipStream_t handle);
 
-  // Queues work behind what is already there and behind the null stream (or all blocking streams, for the null
-  // stream). Not for a capturing stream: see submit() in graph.hpp.
+  // Queues work behind what is already there and behind the null stream (or all blocking streams,
+  // for the null stream). Not for a capturing stream: see submit() in graph.hpp.
   Ticket push(std::shared_ptr<Work> work, std::vector<Ticket> waits = {}, double issue_cost = -1);
   Ticket tail() const { return Queue::tail(queue_); }
   bool idle() const { return queue_->drained(); }

@@ -25,8 +25,8 @@ double thread_seconds() {
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-// What the program itself takes between calls depends on this host and on its load; without it the modelled clock
-// gives the same times everywhere.
+// What the program itself takes between calls depends on this host and on its load; without it the
+// modelled clock gives the same times everywhere.
 bool leaves_out_host_time() {
   static const bool out = std::getenv("GFX906_SIM_NO_HOST_TIME") != nullptr;
   return out;
@@ -49,8 +49,8 @@ std::string quoted(const std::string& text) {
   return out + "\"";
 }
 
-// Rows are written as they come, so that a program that crashes leaves a readable file (the closing bracket is
-// optional in the format).
+// Rows are written as they come, so that a program that crashes leaves a readable file (the closing
+// bracket is optional in the format).
 class TraceFile {
  public:
   explicit TraceFile(const char* path) : file_(std::fopen(path, "w")) {
@@ -70,9 +70,10 @@ class TraceFile {
     const std::lock_guard lock(mutex_);
     name_rows(card, queue);
     char head[256];
-    std::snprintf(head, sizeof head,
-                  "{\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"cat\":\"%s\",\"ts\":%.3f,\"dur\":%.3f,\"name\":", card, queue,
-                  report.category, start * 1e6, (end - start) * 1e6);
+    std::snprintf(
+        head, sizeof head,
+        "{\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"cat\":\"%s\",\"ts\":%.3f,\"dur\":%.3f,\"name\":",
+        card, queue, report.category, start * 1e6, (end - start) * 1e6);
     std::string text = head + quoted(report.name) + ",\"args\":{";
     std::string args = report.detail;
     if (report.bytes != 0) {
@@ -81,7 +82,8 @@ class TraceFile {
       args += std::to_string(report.bytes);
     }
     row(text + args + "}}");
-    const bool peer = report.source_card >= 0 && report.target_card >= 0 && report.source_card != report.target_card;
+    const bool peer = report.source_card >= 0 && report.target_card >= 0 &&
+                      report.source_card != report.target_card;
     if (peer) add_peer(report, start, end);
   }
   void close() {
@@ -104,7 +106,8 @@ class TraceFile {
     name_card(card);
     if (queues_.insert({card, queue}).second) {
       row("{\"ph\":\"M\",\"pid\":" + std::to_string(card) + ",\"tid\":" + std::to_string(queue) +
-          ",\"name\":\"thread_name\",\"args\":{\"name\":\"stream " + std::to_string(queue) + "\"}}");
+          ",\"name\":\"thread_name\",\"args\":{\"name\":\"stream " + std::to_string(queue) +
+          "\"}}");
     }
   }
   // An arrow's worth of peer traffic on a row of its own at the receiving card.
@@ -112,15 +115,16 @@ class TraceFile {
     constexpr int kPeerRow = 9999;
     name_card(report.target_card);
     if (queues_.insert({report.target_card, kPeerRow}).second) {
-      row("{\"ph\":\"M\",\"pid\":" + std::to_string(report.target_card) + ",\"tid\":" +
-          std::to_string(kPeerRow) + ",\"name\":\"thread_name\",\"args\":{\"name\":\"peer traffic\"}}");
+      row("{\"ph\":\"M\",\"pid\":" + std::to_string(report.target_card) +
+          ",\"tid\":" + std::to_string(kPeerRow) +
+          ",\"name\":\"thread_name\",\"args\":{\"name\":\"peer traffic\"}}");
     }
     char text[320];
     std::snprintf(text, sizeof text,
                   "{\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"cat\":\"peer\",\"ts\":%.3f,\"dur\":%.3f,"
                   "\"name\":\"from card %d\",\"args\":{\"bytes\":%llu}}",
-                  report.target_card, kPeerRow, start * 1e6, (end - start) * 1e6, report.source_card,
-                  static_cast<unsigned long long>(report.bytes));
+                  report.target_card, kPeerRow, start * 1e6, (end - start) * 1e6,
+                  report.source_card, static_cast<unsigned long long>(report.bytes));
     row(text);
   }
 
@@ -152,9 +156,15 @@ HostCall::~HostCall() {
   if (--depth == 0 && modelled_time()) left_at = thread_seconds();
 }
 
-bool modelled_time() { return tools().estimate != nullptr; }
-double host_model_time() { return host_time; }
-void advance_host(double seconds) { host_time += seconds; }
+bool modelled_time() {
+  return tools().estimate != nullptr;
+}
+double host_model_time() {
+  return host_time;
+}
+void advance_host(double seconds) {
+  host_time += seconds;
+}
 void host_waits_until(double model_time) {
   if (model_time > host_time) host_time = model_time + kWakeSeconds;
 }

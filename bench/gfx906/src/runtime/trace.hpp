@@ -1,5 +1,6 @@
 // The timeline of a program: each launch, copy and fill on all cards, written as a Chrome trace
-// (chrome://tracing, Perfetto) to GFX906_SIM_TRACE at the program's end, and the modelled clock behind it.
+// (chrome://tracing, Perfetto) to GFX906_SIM_TRACE at the program's end, and the modelled clock
+// behind it.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,8 @@ double host_model_time();
 void advance_host(double seconds);
 void host_waits_until(double model_time);
 
-// Stands in every API function: between two of them the modelled clock goes on by the processor time
-// that the host program itself used, on this host (not with GFX906_SIM_NO_HOST_TIME).
+// Stands in every API function: between two of them the modelled clock goes on by the processor
+// time that the host program itself used, on this host (not with GFX906_SIM_NO_HOST_TIME).
 class HostCall {
  public:
   HostCall();
@@ -29,8 +30,8 @@ class HostCall {
 // Modelled costs of what is not a kernel (published MI50 measurements; see the README's table).
 constexpr double kLaunchIssueSeconds = 5e-6;     // host time of one launch call
 constexpr double kGraphNodeIssueSeconds = 5e-7;  // the same per node of a replayed graph
-constexpr double kWakeSeconds = 3e-6;              // until a waiting host thread knows that work has ended
-constexpr double kKernelFloorSeconds = 4e-6;     // device time between two small kernels of a stream
+constexpr double kWakeSeconds = 3e-6;  // until a waiting host thread knows that work has ended
+constexpr double kKernelFloorSeconds = 4e-6;  // device time between two small kernels of a stream
 constexpr double kCopyFloorSeconds = 10e-6;
 constexpr double kPcieBytesPerSecond = 12e9;
 constexpr double kDeviceBytesPerSecond = 870e9;

@@ -42,10 +42,14 @@ bool satisfied(const MemOpWork::Op& op) {
   const uint64_t want = wide ? op.value : op.value & 0xffffffffu;
   const uint64_t full = wide ? ~uint64_t{0} : 0xffffffffu;
   switch (op.flags & 3) {
-    case 0: return wide ? static_cast<int64_t>(have - want) >= 0 : static_cast<int32_t>(have - want) >= 0;
-    case 1: return have == want;
-    case 2: return (have & want) != 0;
-    default: return (~(have | want) & full) != 0;
+    case 0:
+      return wide ? static_cast<int64_t>(have - want) >= 0 : static_cast<int32_t>(have - want) >= 0;
+    case 1:
+      return have == want;
+    case 2:
+      return (have & want) != 0;
+    default:
+      return (~(have | want) & full) != 0;
   }
 }
 
@@ -80,7 +84,8 @@ hipError_t FillWork::run(WorkReport& report) {
   report.category = "fill";
   report.name = "fill";
   report.bytes = uint64_t{width} * element * height * depth;
-  report.model_seconds = kKernelFloorSeconds + static_cast<double>(report.bytes) / kDeviceBytesPerSecond;
+  report.model_seconds =
+      kKernelFloorSeconds + static_cast<double>(report.bytes) / kDeviceBytesPerSecond;
   return hipSuccess;
 }
 
@@ -116,7 +121,8 @@ hipError_t MemOpWork::run(WorkReport& report) {
       if (op.bytes == 8) {
         __atomic_store_n(static_cast<uint64_t*>(op.address), op.value, __ATOMIC_RELEASE);
       } else {
-        __atomic_store_n(static_cast<uint32_t*>(op.address), static_cast<uint32_t>(op.value), __ATOMIC_RELEASE);
+        __atomic_store_n(static_cast<uint32_t*>(op.address), static_cast<uint32_t>(op.value),
+                         __ATOMIC_RELEASE);
       }
       note_write(op.address, op.bytes);
       continue;

@@ -1,5 +1,6 @@
-// What can be put into a stream or made a graph node: kernels, copies, fills, host calls, events, memory. A Work
-// carries its own copy of every argument, so the same object can run now or at each replay of a graph.
+// What can be put into a stream or made a graph node: kernels, copies, fills, host calls, events,
+// memory. A Work carries its own copy of every argument, so the same object can run now or at each
+// replay of a graph.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,8 @@ class Work {
  public:
   virtual ~Work() = default;
   virtual hipGraphNodeType type() const = 0;
-  // Does it; called on the worker thread of `stream`'s queue. An error becomes the card's sticky error.
+  // Does it; called on the worker thread of `stream`'s queue. An error becomes the card's sticky
+  // error.
   virtual hipError_t run(WorkReport& report) = 0;
   virtual std::shared_ptr<Work> clone() const = 0;
   int card = 0;
@@ -38,7 +40,9 @@ template <class Self, hipGraphNodeType kType>
 class WorkOf : public Work {
  public:
   hipGraphNodeType type() const override { return kType; }
-  std::shared_ptr<Work> clone() const override { return std::make_shared<Self>(static_cast<const Self&>(*this)); }
+  std::shared_ptr<Work> clone() const override {
+    return std::make_shared<Self>(static_cast<const Self&>(*this));
+  }
 };
 
 // A block of rows and slices between two linear places. Sizes and pitches in bytes.
@@ -58,7 +62,7 @@ class FillWork : public WorkOf<FillWork, hipGraphNodeTypeMemset> {
  public:
   void* target = nullptr;
   uint32_t value = 0;
-  unsigned element = 1;  // bytes: 1, 2 or 4
+  unsigned element = 1;                     // bytes: 1, 2 or 4
   size_t width = 0, height = 1, depth = 1;  // elements, rows, slices
   size_t pitch = 0, slice = 0;              // bytes
   hipError_t run(WorkReport& report) override;
@@ -91,7 +95,8 @@ class EventWaitWork : public WorkOf<EventWaitWork, hipGraphNodeTypeWaitEvent> {
   hipError_t run(WorkReport&) override { return hipSuccess; }  // its tickets are the wait
 };
 
-// Memory of a graph: the address is fixed when the node is made, so running it is only book-keeping.
+// Memory of a graph: the address is fixed when the node is made, so running it is only
+// book-keeping.
 class AllocWork : public WorkOf<AllocWork, hipGraphNodeTypeMemAlloc> {
  public:
   hipMemAllocNodeParams params{};

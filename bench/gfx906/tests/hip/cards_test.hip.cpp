@@ -1,19 +1,23 @@
-// Several cards: own globals, peer copies, kernels that write to the other card, kernels that wait for each other
-// through peer memory, a cooperative grid, and virtual memory. Run with two cards.
+// Several cards: own globals, peer copies, kernels that write to the other card, kernels that wait
+// for each other through peer memory, a cooperative grid, and virtual memory. Run with two cards.
 #include "check.hpp"
 
 #if HIP_VERSION_MAJOR >= 6
 #include <hip/hip_cooperative_groups.h>
-__device__ void grid_sync(int*, int) { cooperative_groups::this_grid().sync(); }
+__device__ void grid_sync(int*, int) {
+  cooperative_groups::this_grid().sync();
+}
 #else
-// The cooperative groups of Debian's HIP 5.2 do not compile: a barrier by hand, which as well needs all groups
-// resident.
+// The cooperative groups of Debian's HIP 5.2 do not compile: a barrier by hand, which as well needs
+// all groups resident.
 __device__ void grid_sync(int* arrived, int groups) {
   __syncthreads();
   if (threadIdx.x == 0) {
-    const int ticket = __hip_atomic_fetch_add(arrived, 1, __ATOMIC_ACQ_REL, __HIP_MEMORY_SCOPE_AGENT);
+    const int ticket =
+        __hip_atomic_fetch_add(arrived, 1, __ATOMIC_ACQ_REL, __HIP_MEMORY_SCOPE_AGENT);
     const int goal = (ticket / groups + 1) * groups;
-    while (__hip_atomic_load(arrived, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) < goal) __builtin_amdgcn_s_sleep(1);
+    while (__hip_atomic_load(arrived, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) < goal)
+      __builtin_amdgcn_s_sleep(1);
   }
   __syncthreads();
 }
@@ -25,13 +29,16 @@ __global__ void bump(int* out, int by) {
   per_card += by;
   *out = per_card;
 }
-__global__ void push(int* remote, int value) { remote[threadIdx.x] = value + static_cast<int>(threadIdx.x); }
+__global__ void push(int* remote, int value) {
+  remote[threadIdx.x] = value + static_cast<int>(threadIdx.x);
+}
 
 // Rounds of handing a counter to the other card and waiting for its answer.
 __global__ void ping_pong(int* mine, int* theirs, int rounds, int first) {
   for (int i = 1; i <= rounds; ++i) {
     if (first) __hip_atomic_store(theirs, i, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);
-    while (__hip_atomic_load(mine, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM) < i) __builtin_amdgcn_s_sleep(1);
+    while (__hip_atomic_load(mine, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM) < i)
+      __builtin_amdgcn_s_sleep(1);
     if (!first) __hip_atomic_store(theirs, i, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);
   }
 }
@@ -40,7 +47,8 @@ __global__ void grid_barrier(int* stage, int* bad, int* arrived, int groups) {
   for (int i = 1; i <= 3; ++i) {
     if (threadIdx.x == 0) atomicAdd(stage, 1);
     grid_sync(arrived, groups);
-    if (threadIdx.x == 0 && __hip_atomic_load(stage, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) != i * groups) {
+    if (threadIdx.x == 0 &&
+        __hip_atomic_load(stage, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) != i * groups) {
       atomicAdd(bad, 1);
     }
     grid_sync(arrived, groups);
@@ -105,14 +113,14 @@ static void test_cooperative() {
   int *bad = words + 1, *arrived = words + 2;
   int groups = 240;
   void* arguments[] = {&words, &bad, &arrived, &groups};
-  HIP(hipLaunchCooperativeKernel(reinterpret_cast<void*>(&grid_barrier), dim3(groups), dim3(128), arguments, 0,
-                                 nullptr));
+  HIP(hipLaunchCooperativeKernel(reinterpret_cast<void*>(&grid_barrier), dim3(groups), dim3(128),
+                                 arguments, 0, nullptr));
   HIP(hipDeviceSynchronize());
   const auto have = download(words, 2);
   EQUAL(have[0], 3 * groups);
   EQUAL(have[1], 0);
-  HIP_FAILS(hipLaunchCooperativeKernel(reinterpret_cast<void*>(&grid_barrier), dim3(100000), dim3(128), arguments, 0,
-                                       nullptr),
+  HIP_FAILS(hipLaunchCooperativeKernel(reinterpret_cast<void*>(&grid_barrier), dim3(100000),
+                                       dim3(128), arguments, 0, nullptr),
             hipErrorCooperativeLaunchTooLarge);
 }
 

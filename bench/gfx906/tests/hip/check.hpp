@@ -9,24 +9,25 @@
 #include <string>
 #include <vector>
 
-#define HIP(call)                                                                                         \
-  do {                                                                                                    \
-    const hipError_t check_error_ = (call);                                                               \
-    if (check_error_ != hipSuccess) {                                                                     \
-      std::fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, hipGetErrorName(check_error_)); \
-      std::exit(1);                                                                                       \
-    }                                                                                                     \
+#define HIP(call)                                                        \
+  do {                                                                   \
+    const hipError_t check_error_ = (call);                              \
+    if (check_error_ != hipSuccess) {                                    \
+      std::fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, \
+                   hipGetErrorName(check_error_));                       \
+      std::exit(1);                                                      \
+    }                                                                    \
   } while (0)
 
-#define HIP_FAILS(call, wanted)                                                                          \
-  do {                                                                                                   \
-    const hipError_t check_error_ = (call);                                                              \
-    if (check_error_ != (wanted)) {                                                                      \
-      std::fprintf(stderr, "%s:%d: %s: %s instead of %s\n", __FILE__, __LINE__, #call,                   \
-                   hipGetErrorName(check_error_), hipGetErrorName(wanted));                              \
-      std::exit(1);                                                                                      \
-    }                                                                                                    \
-    (void)hipGetLastError();                                                                             \
+#define HIP_FAILS(call, wanted)                                                        \
+  do {                                                                                 \
+    const hipError_t check_error_ = (call);                                            \
+    if (check_error_ != (wanted)) {                                                    \
+      std::fprintf(stderr, "%s:%d: %s: %s instead of %s\n", __FILE__, __LINE__, #call, \
+                   hipGetErrorName(check_error_), hipGetErrorName(wanted));            \
+      std::exit(1);                                                                    \
+    }                                                                                  \
+    (void)hipGetLastError();                                                           \
   } while (0)
 
 template <class A, class B>

@@ -1,9 +1,15 @@
 // Graphs: capture with fork and join, replay, update, explicit nodes, children, errors of capture.
 #include "check.hpp"
 
-__global__ void add(int* value, int amount) { *value += amount; }
-__global__ void scale(int* value, int factor) { *value *= factor; }
-__global__ void sum(const int* a, const int* b, int* out) { *out = *a + *b; }
+__global__ void add(int* value, int amount) {
+  *value += amount;
+}
+__global__ void scale(int* value, int factor) {
+  *value *= factor;
+}
+__global__ void sum(const int* a, const int* b, int* out) {
+  *out = *a + *b;
+}
 __global__ void meet(volatile int* mine, volatile int* other) {
   *mine = 1;
   while (*other == 0) __builtin_amdgcn_s_sleep(1);
@@ -86,10 +92,13 @@ static void test_branches(hipStream_t s) {
   HIP(hipStreamBeginCapture(s, hipStreamCaptureModeGlobal));
   HIP_FAILS(hipStreamSynchronize(s), hipErrorStreamCaptureUnsupported);
   HIP_FAILS(hipStreamEndCapture(s, &graph), hipErrorStreamCaptureInvalidated);
-  HIP_FAILS(hipStreamBeginCapture(nullptr, hipStreamCaptureModeGlobal), hipErrorStreamCaptureUnsupported);
+  HIP_FAILS(hipStreamBeginCapture(nullptr, hipStreamCaptureModeGlobal),
+            hipErrorStreamCaptureUnsupported);
 }
 
-static void count_call(void* data) { ++*static_cast<int*>(data); }
+static void count_call(void* data) {
+  ++*static_cast<int*>(data);
+}
 
 static void test_nodes(hipStream_t s) {
   int* a = upload(std::vector<int>{7, 100, 0});

@@ -1,5 +1,5 @@
-// Launches: argument layout, block and grid built-ins in three dimensions, partial groups, dynamic LDS, the packed
-// argument form, attributes and occupancy, bad configurations.
+// Launches: argument layout, block and grid built-ins in three dimensions, partial groups, dynamic
+// LDS, the packed argument form, attributes and occupancy, bad configurations.
 #include <hip/hip_ext.h>
 
 #include "check.hpp"
@@ -11,7 +11,8 @@ struct Mixed {
   int d[3];
 };
 
-__global__ void mixed_arguments(char a, short b, Mixed m, float f, const int* in, long long l, double* out) {
+__global__ void mixed_arguments(char a, short b, Mixed m, float f, const int* in, long long l,
+                                double* out) {
   out[0] = a;
   out[1] = b;
   out[2] = m.a + m.b + m.c + m.d[0] + m.d[1] + m.d[2];
@@ -21,7 +22,8 @@ __global__ void mixed_arguments(char a, short b, Mixed m, float f, const int* in
 }
 
 __global__ void built_ins(unsigned* out) {
-  const unsigned x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y,
+  const unsigned x = blockIdx.x * blockDim.x + threadIdx.x,
+                 y = blockIdx.y * blockDim.y + threadIdx.y,
                  z = blockIdx.z * blockDim.z + threadIdx.z;
   const unsigned width = gridDim.x * blockDim.x, height = gridDim.y * blockDim.y;
   out[(z * height + y) * width + x] = x + 1000 * y + 1000000 * z;
@@ -38,7 +40,9 @@ __global__ void reverse_in_lds(int* data) {
   data[threadIdx.x] = lds[blockDim.x - 1 - threadIdx.x];
 }
 
-__global__ void __launch_bounds__(128) small_groups(int* out) { out[threadIdx.x] = static_cast<int>(threadIdx.x); }
+__global__ void __launch_bounds__(128) small_groups(int* out) {
+  out[threadIdx.x] = static_cast<int>(threadIdx.x);
+}
 
 static void test_arguments() {
   const int* in = upload(std::vector<int>{5, 6, 7});
@@ -61,7 +65,8 @@ static void test_built_ins() {
   const auto have = download(out, width * height * depth);
   for (unsigned z = 0; z < depth; ++z) {
     for (unsigned y = 0; y < height; ++y) {
-      for (unsigned x = 0; x < width; ++x) EQUAL(have[(z * height + y) * width + x], x + 1000 * y + 1000000 * z);
+      for (unsigned x = 0; x < width; ++x)
+        EQUAL(have[(z * height + y) * width + x], x + 1000 * y + 1000000 * z);
     }
   }
 }
@@ -87,7 +92,8 @@ static void test_lds_and_packed() {
   HIP(hipGetFuncBySymbol(&sizes_function, reinterpret_cast<const void*>(&group_sizes)));
   unsigned* sizes = device_array<unsigned>(4);
   void* arguments[] = {&sizes};
-  HIP(hipExtModuleLaunchKernel(sizes_function, 200, 1, 1, 64, 1, 1, 0, nullptr, arguments, nullptr));
+  HIP(hipExtModuleLaunchKernel(sizes_function, 200, 1, 1, 64, 1, 1, 0, nullptr, arguments,
+                               nullptr));
   const auto got = download(sizes, 4);
   EQUAL(got[0], 64u);
   EQUAL(got[2], 64u);

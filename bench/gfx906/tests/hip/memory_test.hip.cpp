@@ -1,4 +1,5 @@
-// Memory: allocation kinds, copies in all shapes, fills, symbols, pointer queries. No kernel but one for symbols.
+// Memory: allocation kinds, copies in all shapes, fills, symbols, pointer queries. No kernel but
+// one for symbols.
 #include <cstring>
 
 #include "check.hpp"
@@ -45,8 +46,10 @@ static void test_pitched() {
   HIP(hipMemcpy2D(base, pitch, host.data(), 100, 100, 10, hipMemcpyHostToDevice));
   HIP(hipMemset2D(base, pitch, 0x55, 50, 5));
   HIP(hipMemcpy2D(back.data(), 100, base, pitch, 100, 10, hipMemcpyDeviceToHost));
-  for (size_t i = 0; i < 1000; ++i) EQUAL(int(back[i]), i < 500 && i % 100 < 50 ? 0x55 : int(host[i]));
-  HIP_FAILS(hipMemcpy2D(base, 99, host.data(), 100, 100, 10, hipMemcpyHostToDevice), hipErrorInvalidPitchValue);
+  for (size_t i = 0; i < 1000; ++i)
+    EQUAL(int(back[i]), i < 500 && i % 100 < 50 ? 0x55 : int(host[i]));
+  HIP_FAILS(hipMemcpy2D(base, 99, host.data(), 100, 100, 10, hipMemcpyHostToDevice),
+            hipErrorInvalidPitchValue);
   HIP(hipFree(base));
 
   hipPitchedPtr volume;
@@ -107,7 +110,8 @@ static void test_host_memory() {
   HIP(hipHostFree(pinned));
   std::vector<char> mine(8192);
   HIP(hipHostRegister(mine.data(), mine.size(), hipHostRegisterDefault));
-  HIP_FAILS(hipHostRegister(mine.data(), mine.size(), hipHostRegisterDefault), hipErrorHostMemoryAlreadyRegistered);
+  HIP_FAILS(hipHostRegister(mine.data(), mine.size(), hipHostRegisterDefault),
+            hipErrorHostMemoryAlreadyRegistered);
   HIP(hipHostUnregister(mine.data()));
   HIP_FAILS(hipHostUnregister(mine.data()), hipErrorHostMemoryNotRegistered);
 }

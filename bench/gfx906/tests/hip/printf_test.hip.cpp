@@ -6,12 +6,16 @@
 
 #include "check.hpp"
 
-__device__ void* nullptr_of_device() { return nullptr; }
+__device__ void* nullptr_of_device() {
+  return nullptr;
+}
 
 __global__ void speak(int n, double d, const char*) {
   const unsigned lane = threadIdx.x;
   if (lane < 3) printf("lane %u n %d d %.2f\n", lane, n, d);
-  if (lane == 70) printf("a long text with a string [%s], a char %c, %%, %5llx and %p\n", "inner", 'x', 0xabcdefull, nullptr_of_device());
+  if (lane == 70)
+    printf("a long text with a string [%s], a char %c, %%, %5llx and %p\n", "inner", 'x',
+           0xabcdefull, nullptr_of_device());
 }
 
 int main() {

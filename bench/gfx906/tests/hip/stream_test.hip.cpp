@@ -1,13 +1,17 @@
-// Streams and events: order within and between streams, the null stream, callbacks, stream memory operations,
-// stream-ordered allocation.
+// Streams and events: order within and between streams, the null stream, callbacks, stream memory
+// operations, stream-ordered allocation.
 #include <atomic>
 #include <chrono>
 #include <thread>
 
 #include "check.hpp"
 
-__global__ void add_one(int* value) { *value += 1; }
-__global__ void multiply(int* value, int factor) { *value *= factor; }
+__global__ void add_one(int* value) {
+  *value += 1;
+}
+__global__ void multiply(int* value, int factor) {
+  *value *= factor;
+}
 __global__ void wait_for_flag(volatile int* flag, int* out) {
   while (*flag == 0) __builtin_amdgcn_s_sleep(1);
   *out += 5;
