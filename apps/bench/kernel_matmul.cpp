@@ -74,6 +74,7 @@ class MatmulCase final : public KernelCase {
       op.f32 = &activations_f32_;
     op.out = y_.data();
     op.stride = std::size_t(s_.m);
+    op.read_ahead = cpu::best_read_ahead(weights);
     op.scratch = scratch_.data() + std::size_t(w.index()) * scratch_each_;
     kernels_.matmul(w, op);
   }

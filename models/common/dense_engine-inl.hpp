@@ -366,7 +366,7 @@ void DenseEngine<Arch>::product(cpu::Worker& w, const cpu::PackedMatrix& m, cons
   op.bias = bias;
   op.out = out;
   op.stride = std::size_t(stride);
-  op.read_ahead = read_ahead();
+  op.read_ahead = read_ahead(m);
   op.scratch = work_.scratch(w.index());
   kernels_->matmul(w, op);
 }
@@ -435,7 +435,7 @@ void DenseEngine<Arch>::feed_forward(cpu::Worker& w, const DenseLayer& l, int n)
   op.second_bias = l.up_bias;
   op.out = work_.h;
   op.stride = std::size_t(p_.ffn);
-  op.read_ahead = read_ahead();
+  op.read_ahead = read_ahead(l.gate);
   op.scratch = work_.scratch(w.index());
   kernels_->matmul(w, op);
   w.barrier();

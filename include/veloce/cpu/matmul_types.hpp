@@ -14,6 +14,7 @@ struct PackedMatrix {
   int rows = 0, k = 0;
   std::size_t group_bytes = 0;  // one group of 16 rows
   const std::byte* data = nullptr;
+  float scale = 1;  // of the product, before a bias is added
 
   int groups() const { return (rows + 15) / 16; }
   std::size_t bytes() const { return group_bytes * std::size_t(groups()); }
@@ -85,6 +86,14 @@ struct Matmul {
   std::size_t read_ahead = 0;
   std::byte* scratch = nullptr;  // matmul_scratch_bytes() of this worker's own
 };
+
+// The best read_ahead for a matrix. Measured on a Zen 5 core, generation with a model of 1.1 B
+// weights on one thread: Q6_K 31 tokens/s with 4 KiB, 38 with 8, 37 with 16; Q4_K 49, 57, 55. Small
+// matrices, of which a worker takes a few groups at a time, lose by reading far beyond them: a
+// model of 0.1 B weights on two threads is 8 % slower with 8 KiB.
+inline std::size_t best_read_ahead(const PackedMatrix& m) {
+  return m.bytes() >= (std::size_t(1) << 20) ? 8192 : 4096;
+}
 
 // Scratch of one worker for matrices of up to k values a row and n columns: an unpacked group and
 // its accumulators.

@@ -90,12 +90,12 @@ struct MatvecKernels {
   // All columns of one group of sixteen rows; emit(column, width, sums[width][16]).
   template <class Emit>
   static void run(const std::byte* group, K k, const ActivationsQ8* q8, const ActivationsF32& f32,
-                  std::byte* scratch, Emit emit) {
+                  std::size_t read_ahead, std::byte* scratch, Emit emit) {
     alignas(64) float sums[kTileColumns * 16];
     if constexpr (kInteger) {
       if (q8 && q8->n <= kDirectColumns) {
-        at_width<kDirectColumns>(q8->n,
-                                 [&]<int W>() { direct<W>(group, k, tile_of(*q8, 0), sums); });
+        at_width<kDirectColumns>(
+            q8->n, [&]<int W>() { direct<W>(group, k, tile_of(*q8, 0, read_ahead), sums); });
         emit(0, q8->n, sums);
         return;
       }
@@ -161,7 +161,8 @@ Status matvec(const MatvecArgs<PackedView<F, K>>& a, MatvecWorkspace& workspace,
       const int row = kGroupRows * g, rows = m.rows - row < kGroupRows ? m.rows - row : kGroupRows;
       detail::MatvecKernels<F, K>::run(
           m.data + std::size_t(g) * m.group_bytes, k, rounded ? &q8 : nullptr, f32,
-          memory + tiles + worker * each, [&](int column, int width, const float* sums) {
+          best_read_ahead(m), memory + tiles + worker * each,
+          [&](int column, int width, const float* sums) {
             for (int c = 0; c < width; ++c) {
               float* y = a.y + std::size_t(column + c) * y_stride + row;
               for (int r = 0; r < rows; ++r)

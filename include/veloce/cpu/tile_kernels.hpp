@@ -133,9 +133,9 @@ void direct_tile(const std::byte* group, int k, const TileQ8& a, float* out) {
   for (int left = k / F::kValues; left > 0; --left, group += kGroupBlockBytes<F>) {
     VELOCE_UNROLL(8)
     for (int s = 0; s < kSubs; ++s) {
-      // The hardware's prefetcher stops at page ends and falls behind the unpacking. Measured on a
-      // Zen 5 core, one thread: Q6_K 21 to 29 GB/s, Q4_K 23 to 30 (4096 bytes; 1024 gives half of
-      // it).
+      // The hardware's prefetcher stops at page ends and falls behind the unpacking: Q6_K 19 to 38
+      // GB/s, Q4_K 23 to 36 (one thread of a Zen 5 core, matrices beyond the caches; how far:
+      // best_read_ahead()).
       prefetch<kGroupBlockBytes<F> / kSubs>(group + std::size_t(s) * (kGroupBlockBytes<F> / kSubs) +
                                             a.read_ahead);
       Unpacked u;
