@@ -92,6 +92,7 @@ def test_slot_files(server):
     saved = server.post("/slots/1?action=save", {"filename": "a.bin"})[1]
     assert saved["n_saved"] == first["tokens_cached"] and saved["n_written"] > 0
     assert server.post("/slots/1?action=erase", {})[1]["n_erased"] == saved["n_saved"]
+    assert server.request("POST", "/slots/1?action=erase")[0] == 200 and server.post("/slots/1?action=erase", {"filename": 5})[0] == 400
     assert server.post("/slots/1?action=restore", {"filename": "a.bin"})[1]["n_restored"] == saved["n_saved"]
     again = server.post("/completion", body)[1]
     assert again["content"] == first["content"] and again["timings"]["prompt_n"] == 1

@@ -123,6 +123,10 @@ void act(http::Exchange& exchange, const Service& service) {
   if (action != "erase")
     throw ApiError::invalid("Invalid action '" + action.substr(0, 40) +
                             "'; there are save, restore and erase");
+  if (!exchange.body().empty()) {  // needs none, but what is there must be right
+    const Json json = exchange.json_body();
+    [[maybe_unused]] const auto unused = Fields(json).string("filename");
+  }
   const Result<int> erased = service.scheduler().erase(slot);
   if (!erased) throw ApiError::from(erased.status());
   exchange.reply_json({{"id_slot", slot}, {"n_erased", *erased}});

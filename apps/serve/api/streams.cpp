@@ -29,7 +29,8 @@ void replay(http::Exchange& exchange, const Service& service) {
 void look_up(http::Exchange& exchange, const Service& service) {
   const Json json = exchange.json_body();
   const Fields body(json);
-  [[maybe_unused]] const Json& present = body.required("conversation_ids");
+  if (const Json& given = body.required("conversation_ids"); !given.is_array())
+    body.wrong_type("conversation_ids", "an array of strings", given);
   Json out = Json::array();
   const std::vector<std::string> names = *body.strings("conversation_ids");
   for (const std::string& name : names) {
