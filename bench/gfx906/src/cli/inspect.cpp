@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -23,6 +24,8 @@ std::string demangled(const std::string& name) {
 
 // All gfx906 code objects of a file, loaded. An error text, or "".
 std::string load(const std::string& path, std::vector<std::shared_ptr<CodeObject>>& objects) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) return path + " is a folder";
   std::ifstream file(path, std::ios::binary);
   if (!file) return "cannot open " + path;
   const std::vector<uint8_t> bytes{std::istreambuf_iterator<char>(file), {}};

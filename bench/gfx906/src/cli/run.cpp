@@ -81,6 +81,7 @@ fs::path library_folder() {
 // Copies the libraries into the other root, unless the same ones are there, and enters it.
 std::string enter_root(const std::string& root, fs::path& libraries) {
   std::error_code error;
+  if (!fs::is_directory(root, error)) return "--root " + root + " is no folder";
   const fs::path place = fs::path(root) / kPlaceInRoot;
   fs::create_directories(place, error);
   if (error) return "cannot make " + place.string() + ": " + error.message();

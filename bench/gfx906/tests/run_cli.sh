@@ -1,0 +1,45 @@
+#!/bin/sh
+# The command line on wrong uses: run_cli.sh GFX906-SIM DATA-FOLDER. Each must end with status 2 and one line that names
+# what is wrong, and leave nothing behind.
+set -eu
+sim=$1 data=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+# wrong TEXT ARG...: the message holds the text.
+wrong() {
+  text=$1 status=0
+  shift
+  "$sim" "$@" > out.txt 2> err.txt || status=$?
+  [ $status -eq 2 ] || { echo "gfx906-sim $*: status $status instead of 2"; cat err.txt; exit 1; }
+  [ "$(wc -l < err.txt)" -eq 1 ] && grep -qF -- "$text" err.txt ||
+    { echo "gfx906-sim $*: instead of a line with '$text':"; cat err.txt; exit 1; }
+}
+head -c 3000 "$data/kernels.co" > cut.co
+mkdir folder
+wrong "bogus" bogus
+wrong "FILE" kernels
+wrong "FILE" disasm
+wrong "folder is a folder" kernels folder
+wrong "folder is a folder" disasm folder
+wrong "cannot open missing" kernels missing
+wrong "holds no code" kernels /dev/null
+wrong "cut.co: " kernels cut.co
+wrong "no kernel 'nobody'" disasm "$data/kernels.co" nobody
+wrong "run needs a program" run
+wrong "run needs a program" run --check --
+wrong "unknown option '--bogus'" run --bogus -- true
+wrong "not '-1'" run --cards -1 -- true
+wrong "not '99999999999'" run --cards 99999999999 -- true
+wrong "not '2x'" run --cards 2x -- true
+wrong "--cards needs a value" run --cards
+wrong "--sample-only needs --profile" run --sample-only -- true
+wrong "--no-host-time needs --profile" run --no-host-time -- true
+wrong "exclude each other" run --check --profile p.json --sample-only -- true
+wrong "--root missing is no folder" run --root missing -- true
+[ ! -e missing ] || { echo "--root made a folder"; exit 1; }
+"$sim" --help | grep -q "usage: gfx906-sim"
+"$sim" run -- true
+status=0
+"$sim" run -- ./missing 2> err.txt || status=$?
+[ $status -eq 127 ] && grep -q "cannot run ./missing" err.txt
