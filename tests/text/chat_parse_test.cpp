@@ -346,3 +346,23 @@ TEST_CASE("a truncated call keeps what there is of it") {
   CHECK(got.calls[0].arguments == "{\"a\": \"xy");
   CHECK(got.content.empty());
 }
+
+TEST_CASE("a mark that the text's end cuts off behind a call is no content") {
+  ChatFormat format;
+  format.style = CallStyle::kJson;
+  format.opening = {"<tool_call>"};
+  format.closing = {"</tool_call>"};
+  ChatParseOptions options;
+  options.parse_calls = true;
+  const std::string call = "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n";
+  for (std::size_t n = 0; n <= format.closing[0].size(); ++n)
+    for (const Cut cut : {Cut::kWhole, Cut::kBytes}) {
+      const Message got = parse(format, options, call + format.closing[0].substr(0, n), cut);
+      REQUIRE(got.calls.size() == 1);
+      CHECK(got.calls[0].arguments == "{\"a\": 1}");
+      CHECK_MESSAGE(got.content.empty(), got.content);
+    }
+  // What is no mark stays.
+  CHECK(parse(format, options, call + "</tool_call> and </tool", Cut::kWhole).content ==
+        "and </tool");
+}

@@ -585,6 +585,8 @@ class ChatParser : private detail::ChatParserCore {
       const Match m = match(mark);
       partial = partial || m == Match::kPartial;
       if (m == Match::kYes) return consume(mark.size()), true;
+      // The text ends within the mark.
+      if (last_ && mark.starts_with(rest())) return consume(rest().size()), false;
     }
     if (partial) return false;
     skip_space_ = true;
