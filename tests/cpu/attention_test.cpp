@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "levels.hpp"
@@ -294,7 +295,7 @@ void check_shape(Random& random, const Shape& shape) {
 
 TEST_CASE("head sizes, groups and cache types") {
   Random random(1);
-  for (const int dim : {16, 32, 48, 64, 80, 128, 256})
+  for (const int dim : {2, 8, 16, 20, 32, 40, 48, 64, 80, 100, 128, 256})
     for (const int group : {1, 2, 3, 7, 8}) {
       const cpu::KvType types[] = {cpu::KvType::kF32, cpu::KvType::kF16, cpu::KvType::kBF16,
                                    cpu::KvType::kQ8_0};
@@ -322,7 +323,7 @@ TEST_CASE("lengths around tiles and chunks, every cache type") {
 
 TEST_CASE("norms and rotation of heads") {
   Random random(3);
-  for (const int dim : {32, 64, 128})
+  for (const int dim : {20, 32, 64, 128})
     for (const bool neox : {false, true})
       for (const bool norm : {false, true})
         for (const int rotated : {dim, dim / 2, 2}) {
@@ -336,9 +337,11 @@ TEST_CASE("norms and rotation of heads") {
 
 TEST_CASE("token by token gives the bits of the whole") {
   Random random(4);
-  for (const cpu::KvType type : {cpu::KvType::kF16, cpu::KvType::kQ8_0}) {
-    Shape s{.heads = 6, .kv_heads = 2, .dim = 32, .length = 280, .k_type = type, .v_type = type};
-    s.rotated = 32;
+  const std::pair<cpu::KvType, int> cases[] = {
+      {cpu::KvType::kF16, 32}, {cpu::KvType::kQ8_0, 32}, {cpu::KvType::kBF16, 20}};
+  for (const auto& [type, dim] : cases) {
+    Shape s{.heads = 6, .kv_heads = 2, .dim = dim, .length = 280, .k_type = type, .v_type = type};
+    s.rotated = dim;
     s.norm = true;
     const Sequence sequence(random, s);
     for (const cpu::Kernels* kernels : levels()) {

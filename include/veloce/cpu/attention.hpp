@@ -102,14 +102,15 @@ VELOCE_INLINE void weigh_values(const float* p, const V& values, int count, int 
     }
   }
   for (int r = 0; r < R; ++r)
-    for (int i = 0; i < D; ++i) store(o + r * values.dim + d + 16 * i, acc[r][i]);
+    for (int i = 0; i < D; ++i) store(o + r * padded_head(values.dim) + d + 16 * i, acc[r][i]);
 }
 
 template <int R, KvType Type>
 void weigh_rows(const float* p, const Values<Type>& values, int count, float* o) {
   constexpr int D = R <= 6 ? 4 : 2;
   int d = 0;
-  for (; d + 16 * D <= values.dim; d += 16 * D) weigh_values<R, D>(p, values, count, d, o);
+  for (; d + 16 * D <= padded_head(values.dim); d += 16 * D)
+    weigh_values<R, D>(p, values, count, d, o);
   for (; d < values.dim; d += 16) weigh_values<R, 1>(p, values, count, d, o);
 }
 
@@ -117,7 +118,7 @@ void weigh_rows(const float* p, const Values<Type>& values, int count, float* o)
 struct Running {
   float* m;
   float* l;
-  float* o;  // [rows][dim]
+  float* o;  // [rows][padded_head(dim)]
 };
 
 // exp(x) of one number, by the same steps as in the vectors.
@@ -183,7 +184,7 @@ struct AttentionScratch {
   float *keys, *values, *scores, *q, *o;
   Running total;  // of the block at hand
   AttentionScratch(std::byte* p, int dim_int) {
-    const std::size_t dim = std::size_t(dim_int);
+    const std::size_t dim = std::size_t(padded_head(dim_int));
     keys = reinterpret_cast<float*>(p);
     values = keys + kChunk * dim;
     scores = values + kChunk * dim;
@@ -225,7 +226,8 @@ inline RowPass next_pass(const Attention& a, const Span& span, const RowBlock& b
 // what is there from the chunks before, or (merge false) on their own.
 inline void attend_chunk(const Attention& a, const Span& span, const RowBlock& b, int chunk,
                          AttentionScratch& s, const Running& into, bool merge) {
-  const int group = a.heads / a.kv_heads, dim = a.dim, begin = chunk * kChunk;
+  const int group = a.heads / a.kv_heads, dim = a.dim, room = padded_head(dim);
+  const int begin = chunk * kChunk;
   const int last =
       span.position + (b.column - span.first) + b.count;  // positions the last column sees
   const int length = last - begin < kChunk ? last - begin : kChunk;
@@ -269,8 +271,8 @@ inline void attend_chunk(const Attention& a, const Span& span, const RowBlock& b
     });
     for (int i = 0; i < n; ++i) {
       const int r = pass.rows[i];
-      merge_chunk({into.m + r, into.l + r, into.o + r * dim}, {m + i, l + i, s.o + i * dim}, 0, dim,
-                  !merge || chunk == 0);
+      merge_chunk({into.m + r, into.l + r, into.o + r * room}, {m + i, l + i, s.o + i * room}, 0,
+                  room, !merge || chunk == 0);
     }
   }
 }
@@ -319,8 +321,16 @@ inline void finish_block(const Attention& a, const RowBlock& b, const Running& r
     const int column = b.column + row / group, head = b.head * group + row % group;
     float* out = a.out + (std::size_t(column) * std::size_t(a.heads) + std::size_t(head)) *
                              std::size_t(a.dim);
-    for (int d = 0; d < a.dim; d += 16)
-      store(out + d, div(load(r.o + row * a.dim + d), set1(r.l[row])));
+    for (int d = 0; d < a.dim; d += 16) {
+      const F32 y = div(load(r.o + row * padded_head(a.dim) + d), set1(r.l[row]));
+      if (d + 16 <= a.dim) {
+        store(out + d, y);
+      } else {
+        alignas(64) float last[16];
+        store(last, y);
+        std::memcpy(out + d, last, std::size_t(a.dim - d) * sizeof(float));
+      }
+    }
   }
 }
 
@@ -329,7 +339,8 @@ inline void finish_block(const Attention& a, const RowBlock& b, const Running& r
 inline void attend_split(Worker& worker, const Attention& a, AttentionScratch& s, int items) {
   const int rows = block_columns(a) * (a.heads / a.kv_heads);
   const auto partial = [&](int part) {
-    float* base = a.partials + std::size_t(part) * std::size_t(rows) * (std::size_t(a.dim) + 2);
+    float* base =
+        a.partials + std::size_t(part) * std::size_t(rows) * (std::size_t(padded_head(a.dim)) + 2);
     return Running{base, base + rows, base + 2 * rows};
   };
   int parts = 0;
@@ -354,7 +365,7 @@ inline void attend_split(Worker& worker, const Attention& a, AttentionScratch& s
         const int sees =
             item.span->position + (item.block.column - item.span->first) + row / group + 1;
         for (int c = 0; c * kChunk < sees; ++c)
-          merge_chunk(s.total, partial(part + c), row, a.dim, c == 0);
+          merge_chunk(s.total, partial(part + c), row, padded_head(a.dim), c == 0);
       }
       finish_block(a, item.block, s.total);
     }
@@ -370,7 +381,7 @@ inline void attention(Worker& worker, const Attention& a) {
   for (int i = 0; i < items && items < 2 * worker.count(); ++i)
     parts += chunks_seen(find_item(a, i));
   const std::size_t part_floats =
-      std::size_t(block_columns(a) * (a.heads / a.kv_heads)) * (std::size_t(dim) + 2);
+      std::size_t(block_columns(a) * (a.heads / a.kv_heads)) * (std::size_t(padded_head(dim)) + 2);
   const bool split =
       worker.count() > 1 && parts > items && std::size_t(parts) * part_floats <= a.partials_size;
   if (!one_each || split) {

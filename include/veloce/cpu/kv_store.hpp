@@ -63,8 +63,9 @@ inline void store_key(const KvView& kv, int head, int position, const float* x, 
 }
 
 inline void store_value(const KvView& kv, int head, int position, const float* x, int dim) {
-  std::byte* row =
-      kv.v + std::size_t(head) * kv.v_head + std::size_t(position) * kv_bytes(kv.v_type, dim);
+  const std::size_t bytes = kv_bytes(kv.v_type, dim);
+  std::byte* row = kv.v + std::size_t(head) * kv.v_head + std::size_t(position) * bytes;
+  if (dim % 16 != 0) std::memset(row, 0, bytes);
   switch (kv.v_type) {
     case KvType::kF32:
       std::memcpy(row, x, std::size_t(dim) * 4);
@@ -138,7 +139,9 @@ VELOCE_INLINE const std::byte* values_from(const KvView& kv, int head, int posit
 template <KvType Type>
 void copy_keys(const Keys<Type>& keys, int tiles, float* out) {
   for (int t = 0; t < tiles; ++t)
-    for (int d = 0; d < keys.dim; ++d, out += 16) store(out, keys.at(t, d));
+    for (int d = 0; d < keys.dim; ++d)
+      store(out + (std::size_t(t) * std::size_t(padded_head(keys.dim)) + std::size_t(d)) * 16,
+            keys.at(t, d));
 }
 template <KvType Type>
 void copy_values(const Values<Type>& values, int count, float* out) {

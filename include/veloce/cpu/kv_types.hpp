@@ -9,7 +9,8 @@
 //   Q8_0             int8 codes in the same order, then binary16 scales for 32 dimensions of a
 //   position:
 //                    keys [dim/32][16] after the tile's codes, values [dim/32] after the row's
-//                    codes
+//                    codes; dim is a multiple of 32
+// A dim that is no multiple of 16 is stored in the room of the next one.
 #pragma once
 
 #include <cstddef>
@@ -26,15 +27,21 @@ inline constexpr int kKeyTile = 16;
 // reduction order.
 inline constexpr int kChunk = 256;
 
+// Numbers that a head of `dim` takes in the cache and in scratch: whole vectors of 16.
+constexpr int padded_head(int dim) {
+  return (dim + 15) / 16 * 16;
+}
+
 // Bytes of one position of one head.
 constexpr std::size_t kv_bytes(KvType type, int dim) {
+  const std::size_t d = std::size_t(padded_head(dim));
   switch (type) {
     case KvType::kF32:
-      return std::size_t(dim) * 4;
+      return d * 4;
     case KvType::kQ8_0:
-      return std::size_t(dim) + std::size_t(dim) / 32 * 2;
+      return d + d / 32 * 2;
     default:
-      return std::size_t(dim) * 2;
+      return d * 2;
   }
 }
 
@@ -84,7 +91,7 @@ struct Attention {
 inline constexpr int kAttentionBlockRows = 64;
 
 inline std::size_t attention_scratch_bytes(int dim) {
-  const std::size_t d = std::size_t(dim);
+  const std::size_t d = std::size_t(padded_head(dim));
   return (2 * kChunk * d + 8 * kChunk + 16 * d + kAttentionBlockRows * (d + 2)) * sizeof(float);
 }
 
@@ -92,7 +99,7 @@ inline std::size_t attention_scratch_bytes(int dim) {
 // positions.
 inline std::size_t attention_partials(int items, int dim, int context) {
   return std::size_t(items) * (std::size_t(context) / kChunk + 1) * kAttentionBlockRows *
-         (std::size_t(dim) + 2);
+         (std::size_t(padded_head(dim)) + 2);
 }
 
 }  // namespace veloce::cpu
