@@ -200,15 +200,24 @@ void check_finishes(int n) {
   const int rows = random.pick({5, 16, 31, 40});
   const bool q8 = IntDotFormat<F> && IntDotFormat<G>;
   INFO(std::string(F::kName), " and ", std::string(G::kName), ", rows ", rows, ", columns ", n);
-  const Matrix<F> gate(random, rows, k);
-  const Matrix<G> up(random, rows, k);
+  Matrix<F> gate(random, rows, k);
+  Matrix<G> up(random, rows, k);
+  // Powers of two, so that the bounds of the products scale exactly.
+  gate.packed.scale = random.pick({1.0f, 0.5f, -2.0f});
+  up.packed.scale = random.pick({1.0f, 4.0f, -0.25f});
   Guarded<float> x(std::size_t(k) * std::size_t(n));
   random.fill_normal(x.data(), x.size(), 0.1f);
   const std::size_t padded = (std::size_t(rows) + 15) / 16 * 16;
   Guarded<float> b1(padded), b2(padded);
   random.fill_normal(b1.data(), padded);
   random.fill_normal(b2.data(), padded);
-  const Bounded y1 = oracle(gate.gguf(), x.data(), n, q8), y2 = oracle(up.gguf(), x.data(), n, q8);
+  Bounded y1 = oracle(gate.gguf(), x.data(), n, q8), y2 = oracle(up.gguf(), x.data(), n, q8);
+  for (std::size_t i = 0; i < y1.value.size(); ++i) {
+    y1.value[i] *= gate.packed.scale;
+    y1.bound[i] *= std::fabs(gate.packed.scale);
+    y2.value[i] *= up.packed.scale;
+    y2.bound[i] *= std::fabs(up.packed.scale);
+  }
   Bounded added = y1, gated = y1;
   for (std::size_t i = 0; i < y1.value.size(); ++i) {
     const double bias1 = b1[i % std::size_t(rows)], bias2 = b2[i % std::size_t(rows)];
@@ -243,8 +252,8 @@ void check_finishes(int n) {
 }  // namespace
 
 TEST_CASE(
-    "what is done with the product: added to the output, gated, with biases, matrices of different "
-    "formats") {
+    "what is done with the product: scaled, added to the output, gated, with biases, matrices of "
+    "different formats") {
   for (const int n : {1, 2, 4, 5, 8, 9, 19}) {
     check_finishes<Q4_K, Q4_K>(n);
     check_finishes<Q4_K, Q6_K>(n);

@@ -133,7 +133,8 @@ inline void matmul(Worker& worker, const Matmul& op) {
   for (int begin, end; share.next(begin, end);)
     for (int g = begin; g < end; ++g) {
       const int row = 16 * g, rows = w.rows - row < 16 ? w.rows - row : 16;
-      const auto with_bias = [row](F32 y, const float* bias) {
+      const auto with_bias = [row](F32 y, const PackedMatrix& m, const float* bias) {
+        y = mul(y, set1(m.scale));
         return bias ? add(y, load(bias + row)) : y;
       };
       const auto finish = [&](int c, const float* y, auto combine) {
@@ -159,8 +160,8 @@ inline void matmul(Worker& worker, const Matmul& op) {
                          for (int i = 0; i < width; ++i) {
                            const float* gates = acc + 16 * std::size_t(c + i);
                            finish(c + i, y + 16 * i, [&](F32 v, const float*) {
-                             return mul(silu(with_bias(load(gates), op.bias)),
-                                        with_bias(v, op.second_bias));
+                             return mul(silu(with_bias(load(gates), w, op.bias)),
+                                        with_bias(v, *op.second, op.second_bias));
                            });
                          }
                        });
@@ -169,10 +170,11 @@ inline void matmul(Worker& worker, const Matmul& op) {
           for (int i = 0; i < width; ++i) {
             if (op.finish == Finish::kAdd)
               finish(c + i, y + 16 * i, [&](F32 v, const float* old) {
-                return add(load(old), with_bias(v, op.bias));
+                return add(load(old), with_bias(v, w, op.bias));
               });
             else
-              finish(c + i, y + 16 * i, [&](F32 v, const float*) { return with_bias(v, op.bias); });
+              finish(c + i, y + 16 * i,
+                     [&](F32 v, const float*) { return with_bias(v, w, op.bias); });
           }
         });
       }

@@ -13,6 +13,7 @@
 #include <functional>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "veloce/core/status.hpp"
@@ -42,6 +43,7 @@ class Weights {
     target->rows = rows;
     target->k = k;
     target->group_bytes = std::size_t(16) * t->row_bytes();
+    if (Status s = read_scale(name, &target->scale); !s) return s;
     items_.push_back({t, target, nullptr, bytes_});
     bytes_ += (target->bytes() + 63) / 64 * 64;
     return {};
@@ -110,6 +112,22 @@ class Weights {
                                       "\" has shape " + t.shape() + ", expected [" +
                                       std::to_string(k) +
                                       (rows > 1 ? ", " + std::to_string(rows) : "") + "]");
+  }
+  // "x.weight" may have a companion "x.scale", one float that multiplies the product (files of
+  // NVFP4 weights; specs/quants.md, NVFP4). "x.input_scale" concerns engines with FP4 activations.
+  Status read_scale(const std::string& weight, float* scale) const {
+    const std::string_view suffix = "weight";
+    if (!weight.ends_with(suffix)) return {};
+    const gguf::TensorInfo* t =
+        file_->find_tensor(weight.substr(0, weight.size() - suffix.size()) + "scale");
+    if (t == nullptr) return {};
+    if (Status s = check_shape(*t, 1, 1); !s) return s;
+    if (!FloatFormats::contains(t->type))
+      return Status(Code::kUnsupported, file_->path() + ": tensor \"" + std::string(t->name) +
+                                            "\" has type " + describe_type(t->type) +
+                                            "; a scale is " + FloatFormats::names());
+    if (Status s = cpu::dequantize_row(t->type, t->data, 1, scale); !s) return s;
+    return *scale - *scale == 0.0f ? Status() : bad_value(*t, 0, 0);
   }
   Status bad_value(const gguf::TensorInfo& t, std::size_t row, std::size_t block) const {
     return Status(Code::kCorrupt, file_->path() + ": tensor \"" + std::string(t.name) + "\" row " +
