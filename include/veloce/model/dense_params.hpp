@@ -52,6 +52,19 @@ class KeyReader {
   double number_or(const char* key, double low, double high, double fallback) {
     return take<double>(file_.metadata().get_in_or<double>(prefix_ + key, low, high, fallback));
   }
+  // The same where 0 is another way to say that the key is not used.
+  double factor_or(const char* key, double low, double high, double fallback) {
+    const gguf::Value* value = file_.metadata().find(prefix_ + key);
+    if (value != nullptr && value->f64() == 0.0) return fallback;
+    return number_or(key, low, high, fallback);
+  }
+  void must_not_be_false(const char* key, const std::string& why) {
+    auto r = file_.metadata().get_or<bool>(prefix_ + key, true);
+    if (!r) return keep(r.status());
+    if (!*r)
+      keep(Status(Code::kUnsupported,
+                  file_.path() + ": key \"" + prefix_ + key + "\" = false: " + why));
+  }
   std::string text_or(const char* key, std::string_view fallback) {
     auto r = file_.metadata().get_or<std::string_view>(prefix_ + key, fallback);
     if (!r) {
@@ -109,7 +122,9 @@ inline RopeParams read_rope(KeyReader& keys, int head_dim) {
   keys.require(r.rotated % 2 == 0, "rope.dimension_count",
                "must be even, is " + std::to_string(r.rotated));
   r.base = keys.number_or("rope.freq_base", 1.0, 1e12, 10000.0);
-  const std::string type = keys.text_or("rope.scaling.type", "none");
+  // Files older than the key for the type have a factor alone and mean linear; the oldest call it
+  // scale_linear.
+  const std::string type = keys.text_or("rope.scaling.type", "linear");
   if (type == "linear")
     r.scaling = RopeScaling::kLinear;
   else if (type == "yarn")
@@ -117,14 +132,13 @@ inline RopeParams read_rope(KeyReader& keys, int head_dim) {
   else if (type != "none" && !type.empty())
     keys.keep(Status(Code::kUnsupported, "rope.scaling.type \"" + type +
                                              "\" is not supported (none, linear, yarn are)"));
-  if (r.scaling != RopeScaling::kNone) {
-    r.factor = keys.number_or("rope.scaling.factor", 1e-3, 1e6, 1.0);
-    r.attention_factor = keys.number_or("rope.scaling.attn_factor", 1e-3, 1e3, 1.0);
-  }
+  if (r.scaling != RopeScaling::kNone)
+    r.factor = keys.factor_or("rope.scaling.factor", 1e-3, 1e6,
+                              keys.factor_or("rope.scale_linear", 1e-3, 1e6, 1.0));
+  r.attention_factor = keys.factor_or("rope.scaling.attn_factor", 1e-3, 1e3, 1.0);
   if (r.scaling == RopeScaling::kYarn)
-    r.original_context =
-        keys.number_or("rope.scaling.original_context_length", 1, 1e9,
-                       double(keys.integer_or("context_length", 1, 1 << 30, 4096)));
+    r.original_context = keys.integer_or("rope.scaling.original_context_length", 1, 1 << 30,
+                                         keys.integer_or("context_length", 1, 1 << 30, 4096));
   return r;
 }
 
@@ -140,23 +154,24 @@ inline Result<DenseParams> read_dense_params(const gguf::File& file, const std::
   p.heads = keys.same_in_all_layers("attention.head_count", p.layers, 1, 4096, 0);
   p.kv_heads = keys.same_in_all_layers("attention.head_count_kv", p.layers, 1, 4096, p.heads);
   p.head_dim =
-      keys.integer_or("attention.key_length", 16, 1024, p.heads > 0 ? p.hidden / p.heads : 0);
-  const int value_dim = keys.integer_or("attention.value_length", 16, 1024, p.head_dim);
+      keys.integer_or("attention.key_length", 2, 1024, p.heads > 0 ? p.hidden / p.heads : 0);
+  const int value_dim = keys.integer_or("attention.value_length", 2, 1024, p.head_dim);
   p.trained_context = keys.integer("context_length", 1, 1 << 28);
   p.norm_epsilon = float(keys.number_or("attention.layer_norm_rms_epsilon", 0.0, 1.0, 1e-5));
   p.attention_scale =
-      float(keys.number_or("attention.scale", 1e-6, 1e6, 1.0 / std::sqrt(double(p.head_dim))));
+      float(keys.factor_or("attention.scale", 1e-6, 1e6, 1.0 / std::sqrt(double(p.head_dim))));
   p.rope = detail::read_rope(keys, p.head_dim);
   keys.require(
       p.heads % p.kv_heads == 0, "attention.head_count_kv",
       std::to_string(p.kv_heads) + " does not divide the " + std::to_string(p.heads) + " heads");
   keys.require(p.heads / p.kv_heads <= cpu::kAttentionBlockRows, "attention.head_count",
                "more than 64 heads share a key head");
-  keys.require(p.head_dim % 16 == 0, "attention.key_length",
-               "must be a multiple of 16, is " + std::to_string(p.head_dim));
+  keys.require(p.head_dim >= 2 && p.head_dim <= 1024, "attention.key_length",
+               "must be from 2 to 1024, is " + std::to_string(p.head_dim));
   keys.require(
       value_dim == p.head_dim, "attention.value_length",
       std::to_string(value_dim) + " differs from the key length " + std::to_string(p.head_dim));
+  keys.must_not_be_false("attention.causal", "attention to later tokens is not supported");
   if (keys.integer_or("expert_count", 0, 1 << 20, 0) > 0)
     keys.keep(Status(Code::kUnsupported,
                      file.path() + ": key \"" + arch +
@@ -189,10 +204,11 @@ inline RopeTable make_rope_table(const RopeParams& p, const float* factors) {
     return n * std::log(p.original_context / (beta * tau)) / (2 * std::log(p.base));
   };
   double low = 0, high = 0;
+  t.magnitude = p.attention_factor;
   if (p.scaling == RopeScaling::kYarn) {
     low = std::fmin(std::fmax(std::floor(corner(32)), 0.0), n - 1);
     high = std::fmin(std::fmax(std::ceil(corner(1)), 0.0), n - 1);
-    t.magnitude = (1.0 + 0.1 * std::log(p.factor)) * p.attention_factor;
+    t.magnitude *= 1.0 + 0.1 * std::log(std::fmax(p.factor, 1.0));  // no less where a text shrinks
   }
   for (int i = 0; i < pairs; ++i) {
     double f = std::pow(p.base, -2.0 * i / n) / (factors ? double(factors[i]) : 1.0);
