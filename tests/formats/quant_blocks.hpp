@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -12,19 +11,14 @@
 #include <string>
 #include <vector>
 
+#include "support/data_dirs.hpp"
+
 namespace veloce::test {
 
-// The quant-blocks folders there are: in VELOCE_GOLDEN_DIR if that is set, else in tests/golden and
-// ../shared/golden.
+// The quant-blocks folders there are.
 inline std::vector<std::filesystem::path> quant_block_folders() {
-  std::vector<std::filesystem::path> roots, folders;
-  if (const char* dir = std::getenv("VELOCE_GOLDEN_DIR")) {
-    roots = {dir};
-  } else if (const char* source = std::getenv("VELOCE_SOURCE_DIR")) {
-    roots = {std::filesystem::path(source) / "tests/golden",
-             std::filesystem::path(source) / "../shared/golden"};
-  }
-  for (const auto& root : roots) {
+  std::vector<std::filesystem::path> folders;
+  for (const auto& root : golden_dirs()) {
     if (std::filesystem::exists(root / "quant-blocks/blocks.json")) {
       folders.push_back(root / "quant-blocks");
     }

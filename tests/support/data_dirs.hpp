@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -17,9 +18,14 @@ inline std::filesystem::path source_dir() {
   return dir != nullptr ? std::filesystem::path(dir) : std::filesystem::current_path();
 }
 
-// The roots of golden data that exist; a folder's name may be in more than one.
+// The roots of golden data: the small set kept in the tree and the full one beside it, so that a
+// folder's name may be in both, or only what VELOCE_GOLDEN_DIR names.
 inline std::vector<std::filesystem::path> golden_dirs() {
-  if (const char* dir = std::getenv("VELOCE_GOLDEN_DIR")) return {dir};
+  if (const char* dir = std::getenv("VELOCE_GOLDEN_DIR"); dir != nullptr && *dir != 0) {
+    if (std::filesystem::is_directory(dir)) return {dir};
+    std::fprintf(stderr, "VELOCE_GOLDEN_DIR: there is no folder \"%s\"\n", dir);
+    std::exit(1);
+  }
   std::vector<std::filesystem::path> out;
   for (const char* dir : {"tests/golden", "../shared/golden"})
     if (std::filesystem::is_directory(source_dir() / dir)) out.push_back(source_dir() / dir);
@@ -28,7 +34,7 @@ inline std::vector<std::filesystem::path> golden_dirs() {
 
 inline std::filesystem::path data_dir() {
   const char* dir = std::getenv("VELOCE_DATA_DIR");
-  return dir != nullptr ? std::filesystem::path(dir) : source_dir() / "../shared/data";
+  return dir != nullptr && *dir != 0 ? std::filesystem::path(dir) : source_dir() / "../shared/data";
 }
 
 // Files below `root` with this extension, sorted; empty when there is no such folder.
