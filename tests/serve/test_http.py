@@ -336,6 +336,22 @@ def test_signals_end_it_in_order_whenever_they_come():
         assert s.stop() == 0
 
 
+def test_a_request_on_its_way_is_answered_while_shutting_down():
+    s = fake(env={"VELOCE_FAKE_STEP_US": "20000"})
+    stream = stream_and_leave(s, CHAT, chat_body(max_tokens=60, stream=True, ignore_eos=True), 1)
+    with s.connect() as early, s.connect() as idle:
+        idle.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert idle.recv(4096).startswith(b"HTTP/1.1 200")
+        s.process.send_signal(signal.SIGTERM)
+        assert s.until(lambda: "shutting down" in s.text())
+        time.sleep(0.1)
+        early.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert early.recv(4096).startswith(b"HTTP/1.1 503")
+        assert idle.recv(4096) == b""  # had its answer: closed at once
+    stream.close()
+    assert s.process.wait(30) == 0
+
+
 def test_a_second_signal_ends_it_at_once():
     s = fake(env={"VELOCE_FAKE_STEP_US": "20000"})
     c = stream_and_leave(s, CHAT, chat_body(max_tokens=4000, stream=True, ignore_eos=True), 1)

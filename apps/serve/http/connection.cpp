@@ -114,19 +114,24 @@ bool Connection::handshake() {
 bool Connection::wait_for_request(int wake) {
   if (close_ || broken_) return false;
   if (begin_ == end_ && !(ssl_ && SSL_pending(ssl_) > 0)) {
-    const auto deadline = Clock::now() + timeouts_.keep_alive;
+    auto deadline = Clock::now() + timeouts_.keep_alive;
+    pollfd items[2] = {{socket_, POLLIN, 0}, {wake, POLLIN, 0}};
     for (;;) {
-      pollfd items[2] = {{socket_, POLLIN, 0}, {wake, POLLIN, 0}};
       const int n = poll(items, 2, milliseconds_until(deadline));
       if (n < 0 && errno == EINTR) continue;
-      if (n <= 0 || !(items[0].revents & POLLIN)) return false;
-      break;
+      if (n <= 0) return false;
+      if (items[0].revents & POLLIN) break;
+      // Whoever has just connected has a request on its way and gets an answer to it.
+      if (items[0].revents != 0 || !fresh_) return false;
+      items[1].fd = -1;
+      deadline = std::min(deadline, Clock::now() + std::chrono::milliseconds(500));
     }
     const ssize_t n = receive(buffer_, sizeof buffer_);
     if (n <= 0) return false;
     begin_ = 0;
     end_ = static_cast<std::size_t>(n);
   }
+  fresh_ = false;
   read_deadline_ = Clock::now() + timeouts_.headers;
   return true;
 }

@@ -32,7 +32,8 @@ class Connection final : public httplib::Stream {
   // TLS: the handshake, within the header time. True without TLS.
   bool handshake();
   // Waits for a request's first byte; false after `keep_alive` of silence, when the client left, or
-  // once the descriptor `wake` becomes readable.
+  // once the descriptor `wake` becomes readable (and half a second later where no request came
+  // before).
   bool wait_for_request(int wake);
   void headers_done();  // from here the time of the body counts
   void close_when_done() { close_ = true; }
@@ -63,6 +64,7 @@ class Connection final : public httplib::Stream {
   Clock::time_point read_deadline_;
   bool close_ = false;
   bool broken_ = false;
+  bool fresh_ = true;  // no request came yet
   bool timed_out_ = false;
   char buffer_[16384];
   std::size_t begin_ = 0, end_ = 0;
