@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/data_dirs.hpp"
@@ -332,13 +333,18 @@ TEST_CASE("channels") {
   }
 }
 
+// Calls as JSON objects between marks.
+static std::pair<ChatFormat, ChatParseOptions> marked_json_calls() {
+  std::pair<ChatFormat, ChatParseOptions> out;
+  out.first.style = CallStyle::kJson;
+  out.first.opening = {"<tool_call>"};
+  out.first.closing = {"</tool_call>"};
+  out.second.parse_calls = true;
+  return out;
+}
+
 TEST_CASE("a truncated call keeps what there is of it") {
-  ChatFormat format;
-  format.style = CallStyle::kJson;
-  format.opening = {"<tool_call>"};
-  format.closing = {"</tool_call>"};
-  ChatParseOptions options;
-  options.parse_calls = true;
+  const auto [format, options] = marked_json_calls();
   const Message got = parse(
       format, options, "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": \"xy", Cut::kBytes);
   REQUIRE(got.calls.size() == 1);
@@ -348,12 +354,7 @@ TEST_CASE("a truncated call keeps what there is of it") {
 }
 
 TEST_CASE("a mark that the text's end cuts off behind a call is no content") {
-  ChatFormat format;
-  format.style = CallStyle::kJson;
-  format.opening = {"<tool_call>"};
-  format.closing = {"</tool_call>"};
-  ChatParseOptions options;
-  options.parse_calls = true;
+  const auto [format, options] = marked_json_calls();
   const std::string call = "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n";
   for (std::size_t n = 0; n <= format.closing[0].size(); ++n)
     for (const Cut cut : {Cut::kWhole, Cut::kBytes}) {

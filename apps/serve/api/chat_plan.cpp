@@ -262,18 +262,14 @@ class OutputPlanner {
     const std::string rules = document_rules(schema);
     bind_grammar(plan_.params, service_,
                  with_root(rules, format_, {may_think(), false, true}, control()),
-                 body_.name(schema_field()));
-  }
-
-  const char* schema_field() const {
-    return body_.has("json_schema") ? "json_schema" : "response_format";
+                 body_.name(schema_field(body_)));
   }
 
   // Rules of `answer-document`.
   std::string document_rules(const Json& schema) const {
     text::SchemaGrammar grammar({.prefix = "document-"});
     if (const Status status = grammar.add(schema, "answer-document"); !status)
-      body_.fail(schema_field(), status.message());
+      body_.fail(schema_field(body_), status.message());
     return grammar.text();
   }
 
@@ -292,7 +288,7 @@ class OutputPlanner {
     const std::string rules = grammar->rules + (document ? document_rules(schema) : "");
     bind_grammar(plan_.params, service_,
                  with_root(rules, format_, {!lazy && may_think(), true, document}, control()),
-                 body_.name(document ? schema_field() : "tools"));
+                 body_.name(document ? schema_field(body_) : "tools"));
     plan_.params.grammar.lazy = lazy;
     plan_.params.grammar.triggers = std::move(grammar->triggers);
   }

@@ -284,10 +284,14 @@ Json wanted_schema(const Fields& body) {
   return Fields(*wrapper, fields.name("json_schema.")).required("schema");
 }
 
+const char* schema_field(const Fields& body) {
+  return body.has("json_schema") ? "json_schema" : "response_format";
+}
+
 void bind_schema(GenerationParams& params, const Service& service, const Fields& body) {
   const Json schema = wanted_schema(body);
   if (schema.is_null()) return;
-  const std::string field = body.has("json_schema") ? "json_schema" : "response_format";
+  const char* field = schema_field(body);
   if (body.has("grammar")) body.fail("grammar", "cannot be combined with a JSON schema");
   Result<std::string> gbnf = text::schema_to_grammar(schema);
   if (!gbnf) body.fail(field, gbnf.status().message());

@@ -32,6 +32,8 @@ void bind_grammar(GenerationParams& params, const Service& service, const std::s
 
 // The schema that response_format or json_schema asks for; null where nothing is asked for.
 Json wanted_schema(const Fields& body);
+// The field that it stands in, for messages.
+const char* schema_field(const Fields& body);
 // Binds the output to it; of routes whose whole answer is the document.
 void bind_schema(GenerationParams& params, const Service& service, const Fields& body);
 

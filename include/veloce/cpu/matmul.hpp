@@ -133,7 +133,7 @@ inline void matmul(Worker& worker, const Matmul& op) {
   for (int begin, end; share.next(begin, end);)
     for (int g = begin; g < end; ++g) {
       const int row = 16 * g, rows = w.rows - row < 16 ? w.rows - row : 16;
-      const auto with_bias = [row](F32 y, const PackedMatrix& m, const float* bias) {
+      const auto scaled_with_bias = [row](F32 y, const PackedMatrix& m, const float* bias) {
         y = mul(y, set1(m.scale));
         return bias ? add(y, load(bias + row)) : y;
       };
@@ -160,8 +160,8 @@ inline void matmul(Worker& worker, const Matmul& op) {
                          for (int i = 0; i < width; ++i) {
                            const float* gates = acc + 16 * std::size_t(c + i);
                            finish(c + i, y + 16 * i, [&](F32 v, const float*) {
-                             return mul(silu(with_bias(load(gates), w, op.bias)),
-                                        with_bias(v, *op.second, op.second_bias));
+                             return mul(silu(scaled_with_bias(load(gates), w, op.bias)),
+                                        scaled_with_bias(v, *op.second, op.second_bias));
                            });
                          }
                        });
@@ -170,11 +170,11 @@ inline void matmul(Worker& worker, const Matmul& op) {
           for (int i = 0; i < width; ++i) {
             if (op.finish == Finish::kAdd)
               finish(c + i, y + 16 * i, [&](F32 v, const float* old) {
-                return add(load(old), with_bias(v, w, op.bias));
+                return add(load(old), scaled_with_bias(v, w, op.bias));
               });
             else
               finish(c + i, y + 16 * i,
-                     [&](F32 v, const float*) { return with_bias(v, w, op.bias); });
+                     [&](F32 v, const float*) { return scaled_with_bias(v, w, op.bias); });
           }
         });
       }
