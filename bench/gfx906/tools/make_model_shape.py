@@ -14,6 +14,7 @@ import struct
 TYPES = {
     "F32": (0, 1, 4, []), "F16": (1, 1, 2, [0]), "Q4_0": (2, 32, 18, [0]), "Q8_0": (8, 32, 34, [0]),
     "Q4_K": (12, 256, 144, [0, 2]), "Q5_K": (13, 256, 176, [0, 2]), "Q6_K": (14, 256, 210, [208]),
+    "IQ4_XS": (23, 256, 136, [0]),
 }
 PRESETS = {
     "qwen3-30b-a3b": dict(hidden=2048, layers=48, heads=32, kv_heads=4, head_dim=128, ffn=6144, expert_ffn=768,
@@ -108,7 +109,7 @@ def tensors(o):
     """(name, dimensions from the fastest on, type) of each."""
     yield "token_embd.weight", [o.hidden, o.vocab], o.type
     yield "output_norm.weight", [o.hidden], "F32"
-    yield "output.weight", [o.hidden, o.vocab], "Q6_K" if o.type in ("Q4_0", "Q4_K", "Q5_K") else o.type
+    yield "output.weight", [o.hidden, o.vocab], "Q6_K" if o.type in ("Q4_0", "Q4_K", "Q5_K", "IQ4_XS") else o.type
     for n in range(o.layers):
         for name, dims, kind in hybrid_layer(o, n) if o.delta_heads else attention_layer(o):
             yield f"blk.{n}.{name}", dims, kind

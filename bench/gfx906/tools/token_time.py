@@ -5,9 +5,18 @@ The trace comes from `gfx906-sim run --profile P.json --trace TRACE.json`. A ste
 largest of the results that it fetches again and again (a token's logits). With the traces of two models that differ in
 their number of layers only, also the time for WANTED layers."""
 import collections
+import dataclasses
 import json
 import statistics
 import sys
+
+
+@dataclasses.dataclass
+class Steps:
+    count: int
+    kernels: int  # of the last one
+    seconds: float  # of the quickest: the host program's own time is in it as this host took it, and what disturbs it adds
+    busy: float  # seconds that a step's kernels take, one after another
 
 
 def steps(path):
@@ -18,28 +27,39 @@ def steps(path):
     sizes = collections.Counter(e["args"]["bytes"] for e in fetches)
     often = [size for size, n in sizes.items() if n >= 2]
     if not often:
-        sys.exit(f"{path}: the host fetches nothing twice; let the engine make three tokens or more")
+        raise SystemExit(f"{path}: the host fetches nothing twice; let the engine make three tokens or more")
     ends = [e["ts"] + e["dur"] for e in fetches if e["args"]["bytes"] == max(often)]
-    pairs = list(zip(ends, ends[1:]))
     busy, times = [], []
-    for begin, end in pairs:
+    for begin, end in zip(ends, ends[1:]):
         kernels = [e for e in events if e["cat"] == "kernel" and begin <= e["ts"] < end]
-        busy.append(sum(e["dur"] for e in kernels))
-        times.append(end - begin)
-    # The host program's own time is in it as this host took it, and what disturbs it only adds.
-    time = min(times)
-    print(f"{path}: {len(times)} steps, the quickest {time:.1f} us, {len(kernels)} kernels a step, "
-          f"{statistics.median(busy):.1f} us in them")
-    return time, statistics.median(busy)
+        busy.append(sum(e["dur"] for e in kernels) / 1e6)
+        times.append((end - begin) / 1e6)
+    return Steps(len(times), len(kernels), min(times), statistics.median(busy))
 
 
-first, busy = steps(sys.argv[1])
-if len(sys.argv) == 6:
-    second, busy2 = steps(sys.argv[3])
-    layers, layers2, wanted = int(sys.argv[2]), int(sys.argv[4]), int(sys.argv[5])
-    # Kernels of a layer take the same in every layer; what else a step takes is the host's, once.
-    layer = (busy2 - busy) / (layers2 - layers)
-    gap = min(first - busy, second - busy2)
-    whole = busy + layer * (wanted - layers) + gap
-    print(f"a layer {layer:.1f} us, besides kernels {gap:.1f} us; {wanted} layers {whole / 1000:.2f} ms, "
-          f"{1e6 / whole:.1f} steps/s")
+def whole(first, layers, second, layers2, wanted):
+    """Seconds of a step with `wanted` layers. Kernels of a layer take the same in every layer; what else a step takes
+    is the host's, once."""
+    layer = (second.busy - first.busy) / (layers2 - layers)
+    gap = min(first.seconds - first.busy, second.seconds - second.busy)
+    return first.busy + layer * (wanted - layers) + gap
+
+
+def show(path):
+    s = steps(path)
+    print(f"{path}: {s.count} steps, the quickest {s.seconds * 1e6:.1f} us, {s.kernels} kernels a step, "
+          f"{s.busy * 1e6:.1f} us in them")
+    return s
+
+
+def main():
+    if len(sys.argv) not in (2, 6):
+        raise SystemExit(__doc__)
+    first = show(sys.argv[1])
+    if len(sys.argv) == 6:
+        seconds = whole(first, int(sys.argv[2]), show(sys.argv[3]), int(sys.argv[4]), int(sys.argv[5]))
+        print(f"{sys.argv[5]} layers {seconds * 1e3:.2f} ms, {1 / seconds:.4g} steps/s")
+
+
+if __name__ == "__main__":
+    main()
