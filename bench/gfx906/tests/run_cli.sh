@@ -16,6 +16,7 @@ wrong() {
     { echo "gfx906-sim $*: instead of a line with '$text':"; cat err.txt; exit 1; }
 }
 head -c 3000 "$data/kernels.co" > cut.co
+LC_ALL=C sed 's/[.]kd/.no/g' "$data/kernels.co" > none.co  # functions, no kernels
 mkdir folder
 wrong "bogus" bogus
 wrong "FILE" kernels
@@ -26,6 +27,8 @@ wrong "cannot open missing" kernels missing
 wrong "holds no code" kernels /dev/null
 wrong "cut.co: " kernels cut.co
 wrong "no kernel 'nobody'" disasm "$data/kernels.co" nobody
+wrong "none.co holds no kernel" disasm none.co
+wrong "no kernel 'axpy'" disasm none.co axpy
 wrong "run needs a program" run
 wrong "run needs a program" run --check --
 wrong "unknown option '--bogus'" run --bogus -- true

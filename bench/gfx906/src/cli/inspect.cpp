@@ -90,7 +90,9 @@ int disasm(const std::vector<std::string>& args) {
       std::printf("%s:\n%s\n", name.c_str(), text->c_str());
     }
   }
-  return found ? 0 : fail("no kernel '" + args[1] + "' in " + args[0]);
+  if (found) return 0;
+  return fail(args.size() == 2 ? "no kernel '" + args[1] + "' in " + args[0]
+                               : args[0] + " holds no kernel");
 }
 
 }  // namespace gfx906::cli
