@@ -10,6 +10,8 @@ namespace gfx906::rt {
 namespace {
 
 constexpr size_t kPage = 4096;
+// What may rest at once: far below the mappings (65530) and the address space of a process.
+constexpr size_t kMostResting = 16384, kMostRestingBytes = size_t{1} << 42;
 size_t rounded(size_t bytes) {
   return (bytes + kPage - 1) / kPage * kPage;
 }
@@ -22,10 +24,6 @@ void* map_pages(size_t bytes, size_t zone) {
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return low == MAP_FAILED ? nullptr : static_cast<uint8_t*>(low) + zone;
 }
-void unmap_pages(void* base, size_t bytes, size_t zone) {
-  munmap(static_cast<uint8_t*>(base) - zone, rounded(bytes) + 2 * zone);
-}
-
 bool on_card(MemoryKind kind) {
   return kind == MemoryKind::kDevice || kind == MemoryKind::kVirtual;
 }
@@ -51,6 +49,7 @@ void* AddressMap::allocate(size_t bytes, MemoryKind kind, int card, unsigned fla
   }
   const size_t zone = tools().red_zone ? tools().red_zone(bytes) : 0;
   void* base = map_pages(bytes, zone);
+  if (base == nullptr && end_rests()) base = map_pages(bytes, zone);
   std::unique_lock lock(mutex_);
   if (base == nullptr) {
     if (on_card(kind)) used_[card] -= rounded(bytes);
@@ -91,7 +90,37 @@ bool AddressMap::release(void* base) {
     if (on_card(a.kind)) used_[a.card] -= rounded(a.size);
   }
   if (tools().memory) tools().memory->on_free(a.base, a.size);
-  if (a.mapped() && a.kind != MemoryKind::kVirtual) unmap_pages(base, a.size, a.zone);
+  if (a.mapped() && a.kind != MemoryKind::kVirtual) lay_to_rest(a);
+  return true;
+}
+
+// Gives the pages back; with a zone around them, that is under the checker, not yet the addresses.
+void AddressMap::lay_to_rest(const Allocation& freed) {
+  const Rest whole{reinterpret_cast<void*>(freed.base - freed.zone),
+                   rounded(freed.size) + 2 * freed.zone};
+  if (freed.zone == 0 ||
+      mmap(whole.base, whole.bytes, PROT_NONE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED) {
+    munmap(whole.base, whole.bytes);
+    return;
+  }
+  std::unique_lock lock(mutex_);
+  resting_.push_back(whole);
+  resting_bytes_ += whole.bytes;
+  while (resting_.size() > kMostResting || resting_bytes_ > kMostRestingBytes) {
+    munmap(resting_.front().base, resting_.front().bytes);
+    resting_bytes_ -= resting_.front().bytes;
+    resting_.pop_front();
+  }
+}
+
+// All addresses at rest are free again. false: there were none.
+bool AddressMap::end_rests() {
+  std::unique_lock lock(mutex_);
+  if (resting_.empty()) return false;
+  for (const Rest& rest : resting_) munmap(rest.base, rest.bytes);
+  resting_.clear();
+  resting_bytes_ = 0;
   return true;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <shared_mutex>
@@ -37,7 +38,8 @@ class AddressMap {
   // range). false when the range overlaps a recorded one.
   bool record(void* base, size_t bytes, MemoryKind kind, int card, unsigned flags);
   // Takes the allocation that starts at `base` out and unmaps it if it was made by allocate. false:
-  // none starts there.
+  // none starts there. Under the checker its addresses stay unused for a while, so that a pointer
+  // kept too long does not meet the next allocation.
   bool release(void* base);
   // The allocation that holds `address`.
   std::optional<Allocation> find(const void* address) const;
@@ -47,10 +49,19 @@ class AddressMap {
   static AddressMap& instance();
 
  private:
+  struct Rest {
+    void* base;
+    size_t bytes;
+  };
+  void lay_to_rest(const Allocation& freed);
+  bool end_rests();
+
   mutable std::shared_mutex mutex_;
   std::map<uintptr_t, Allocation> by_base_;
   std::map<int, size_t> used_;
   uint64_t next_id_ = 1;
+  std::deque<Rest> resting_;  // address space of freed allocations, the oldest first
+  size_t resting_bytes_ = 0;
 };
 
 // True when the kernel-visible memory at `address` is ordinary pageable host memory.

@@ -18,6 +18,9 @@ __global__ void before_start(const int* p, int* out) {
 __global__ void freed(int* p) {
   p[threadIdx.x] = 1;  // FAULT freed
 }
+__global__ void freed_before_next(int* p) {
+  p[threadIdx.x] = 1;  // FAULT freed_before_next
+}
 __global__ void unwritten(const int* p, int* out) {
   int x = p[threadIdx.x];  // FAULT unwritten
   out[threadIdx.x] = x * 3;
@@ -37,16 +40,22 @@ int main() {
   int* nothing = device_array<int>(64);
   int* gone = device_array<int>(n);
   HIP(hipFree(gone));
+  // Allocations of the same size that follow do not take the place of what was freed.
+  int* first = device_array<int>(n);
+  HIP(hipFree(first));
+  int* next = upload(std::vector<int>(n, 8));
   hipLaunchKernelGGL(just_past, 1, 64, 0, 0, a, n);
   hipLaunchKernelGGL(just_past, 1, 64, 0, 0, b, n);
   hipLaunchKernelGGL(far_past, 1, 64, 0, 0, a, n);
   hipLaunchKernelGGL(before_start, 1, 64, 0, 0, b, c);
   hipLaunchKernelGGL(freed, 1, 64, 0, 0, gone);
+  hipLaunchKernelGGL(freed_before_next, 1, 64, 0, 0, first);
   hipLaunchKernelGGL(unwritten, 1, 64, 0, 0, nothing, c);
   hipLaunchKernelGGL(in_inlined, 1, 64, 0, 0, c, a);
   HIP(hipDeviceSynchronize());
   // Neither array is changed by the others' faults, except where a kernel wrote its own results.
   for (const int x : download(b, n)) EQUAL(x, 6);
+  for (const int x : download(next, n)) EQUAL(x, 8);
   std::puts("ran to its end");
   return 0;
 }

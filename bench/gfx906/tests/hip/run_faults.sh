@@ -21,10 +21,11 @@ expect just_past "out-of-bounds access"
 expect far_past "out-of-bounds access"
 expect before_start "out-of-bounds access"
 expect freed "use after free"
+expect freed_before_next "use after free"
 expect unwritten "read of memory never written"
 expect in_inlined "out-of-bounds access"
 line=$(grep -n "// CALLER in_inlined\$" "$source" | cut -d: -f1)
 grep -q "\"inlined_at\": \[\"[^\"]*faults.hip.cpp:$line\"\]" "$out.json" ||
   { echo "the caller of the inlined function, line $line, is not named"; exit 1; }
-[ "$(grep -c '"kind"' "$out.json")" -eq 6 ] || { echo "not six reports"; exit 1; }
+[ "$(grep -c '"kind"' "$out.json")" -eq 7 ] || { echo "not seven reports"; exit 1; }
 grep -q "0 bytes past the end of an allocation of 4000 bytes" "$out.log"
