@@ -41,6 +41,22 @@ wrong "--no-host-time needs --profile" run --no-host-time -- true
 wrong "exclude each other" run --check --profile p.json --sample-only -- true
 wrong "--root missing is no folder" run --root missing -- true
 [ ! -e missing ] || { echo "--root made a folder"; exit 1; }
+wrong "--cards must be a number from 0 to 64, not '65'" run --cards=65 -- true
+for option in --profile --trace --check; do
+  wrong "$option needs a value" run $option= -- true
+  wrong "cannot write missing/out.json: No such file" run $option=missing/out.json -- true
+  wrong "cannot write folder: Is a directory" run $option=folder -- true
+done
+for option in --profile --trace --root; do
+  wrong "$option needs a value" run $option -- true
+  wrong "$option needs a value" run $option --check -- true
+done
+# Results of an earlier run are not left for this one's.
+for option in --profile --trace --check; do
+  echo old > old.json
+  "$sim" run $option=old.json -- true
+  [ ! -e old.json ] || { echo "$option left an old file"; exit 1; }
+done
 "$sim" --help | grep -q "usage: gfx906-sim"
 "$sim" run -- true
 status=0
