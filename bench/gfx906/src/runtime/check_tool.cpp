@@ -96,13 +96,11 @@ std::string* json_file = nullptr;
 void finish_check() {
   const check::Reports& reports = checker->reports();
   if (!json_file->empty()) {
-    if (std::FILE* f = std::fopen(json_file->c_str(), "w")) {
-      const std::string text = reports.json();
-      std::fwrite(text.data(), 1, text.size(), f);
-      std::fclose(f);
-    } else {
+    std::FILE* f = std::fopen(json_file->c_str(), "w");
+    const std::string text = reports.json();
+    const bool written = f != nullptr && std::fwrite(text.data(), 1, text.size(), f) == text.size();
+    if ((f != nullptr && std::fclose(f) != 0) || !written)
       complain("--check: cannot write " + *json_file);
-    }
   }
   if (reports.total() == 0) return;
   complain("check: " + std::to_string(reports.all().size()) + " faults, " +
@@ -133,7 +131,7 @@ void install_checker(Tools& into, const char* setting) {
   into.memory = new CheckMemory(*checker, into.memory);
   into.observer =
       into.observer ? static_cast<Observer*>(new Both(*checker, *into.observer)) : checker;
-  std::atexit(finish_check);
+  at_end<finish_check>();
 }
 
 }  // namespace gfx906::rt

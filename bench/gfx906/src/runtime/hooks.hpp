@@ -4,8 +4,11 @@
 // dispatch.
 #pragma once
 
+#include <unistd.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 
 #include "../machine.hpp"
@@ -38,5 +41,17 @@ struct Tools {
 
 // The installed tools; made on first use.
 Tools& tools();
+
+// Calls `f` when the program ends, also by quick_exit, but not in a child made by fork: the results
+// are its parent's.
+template <void (*f)()>
+void at_end() {
+  static const pid_t owner = getpid();
+  constexpr auto end = [] {
+    if (getpid() == owner) f();
+  };
+  std::atexit(end);
+  std::at_quick_exit(end);
+}
 
 }  // namespace gfx906::rt

@@ -53,18 +53,20 @@ std::string quoted(const std::string& text) {
 // bracket is optional in the format).
 class TraceFile {
  public:
-  explicit TraceFile(const char* path) : file_(std::fopen(path, "w")) {
+  explicit TraceFile(const char* path) : path_(path), file_(std::fopen(path, "w")) {
     if (file_ == nullptr) {
-      complain("cannot write the trace file " + std::string(path));
+      complain("cannot write the trace file " + path_);
       return;
     }
     std::fputs("[\n", file_);
+    std::fflush(file_);
   }
   void row(const std::string& text) {
     if (file_ == nullptr) return;
     std::fputs(first_ ? "" : ",\n", file_);
     first_ = false;
     std::fputs(text.c_str(), file_);
+    std::fflush(file_);  // also since a child made by fork would write what is left once more
   }
   void add(int card, int queue, const WorkReport& report, double start, double end) {
     const std::lock_guard lock(mutex_);
@@ -90,7 +92,8 @@ class TraceFile {
     const std::lock_guard lock(mutex_);
     if (file_ == nullptr) return;
     std::fputs("\n]\n", file_);
-    std::fclose(file_);
+    const bool failed = std::ferror(file_) != 0;
+    if (std::fclose(file_) != 0 || failed) complain("cannot write the trace file " + path_);
     file_ = nullptr;
   }
 
@@ -129,18 +132,24 @@ class TraceFile {
   }
 
   std::mutex mutex_;
+  std::string path_;
   std::FILE* file_;
   bool first_ = true;
   std::set<int> cards_;
   std::set<std::pair<int, int>> queues_;
 };
 
+TraceFile* trace_file();
+void close_trace() {
+  trace_file()->close();
+}
+
 TraceFile* trace_file() {
   static TraceFile* file = []() -> TraceFile* {
     const char* path = std::getenv("GFX906_SIM_TRACE");
     if (path == nullptr || *path == 0) return nullptr;
     auto* made = new TraceFile(path);
-    std::atexit([] { trace_file()->close(); });
+    at_end<close_trace>();
     return made;
   }();
   return file;
@@ -179,6 +188,10 @@ double copy_model_seconds(uint64_t bytes, int source_card, int target_card) {
 double host_clock() {
   static const auto origin = std::chrono::steady_clock::now();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - origin).count();
+}
+
+void open_trace() {
+  trace_file();
 }
 
 void trace_work(int card, int queue, const WorkReport& report, double start, double end) {

@@ -41,6 +41,9 @@ double copy_model_seconds(uint64_t bytes, int source_card, int target_card);
 // Seconds since the process began to use cards, on the host's clock.
 double host_clock();
 
+// Opens the file that GFX906_SIM_TRACE names, unless it is open.
+void open_trace();
+
 // Adds one finished piece of work. start and end in seconds of the clock in use.
 void trace_work(int card, int queue, const WorkReport& report, double start, double end);
 

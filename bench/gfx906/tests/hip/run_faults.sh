@@ -29,3 +29,9 @@ grep -q "\"inlined_at\": \[\"[^\"]*faults.hip.cpp:$line\"\]" "$out.json" ||
   { echo "the caller of the inlined function, line $line, is not named"; exit 1; }
 [ "$(grep -c '"kind"' "$out.json")" -eq 7 ] || { echo "not seven reports"; exit 1; }
 grep -q "0 bytes past the end of an allocation of 4000 bytes" "$out.log"
+# The same when the program leaves by quick_exit, and when the file cannot hold the report.
+status=0
+"$sim" run --check=/dev/full -- "$out" quick > "$out.log" 2>&1 || status=$?
+[ $status -eq 86 ] || { echo "exit status $status instead of 86 after quick_exit"; exit 1; }
+grep -q "7 faults" "$out.log" || { echo "no summary after quick_exit"; exit 1; }
+grep -q "cannot write /dev/full" "$out.log" || { echo "a full disk is not reported"; exit 1; }

@@ -11,3 +11,5 @@ out=$GFX906_WORK/timeline
 "$python" "$(dirname "$source")/check_timeline.py" "$out.host.json" host
 "$sim" run --cards 2 --trace "$out.model.json" --profile "$out.profile.json" --no-host-time -- "$out"
 "$python" "$(dirname "$source")/check_timeline.py" "$out.model.json" modelled
+"$sim" run --cards 2 --trace /dev/full -- "$out" 2>&1 | grep -q "cannot write the trace file /dev/full" ||
+  { echo "a full disk is not reported"; exit 1; }
