@@ -224,6 +224,10 @@ TEST_CASE("races") {
   Buffer p(run.checker, 64 * 16);
   run("group_race", 16, 64, Args().add(p.address()));
   expect(run, "group_race", FaultKind::kGlobalRace);
+  Run mixed;
+  Buffer word(mixed.checker, 1);
+  mixed("atomic_and_plain", 16, 64, Args().add(word.address()));
+  expect(mixed, "atomic_and_plain", FaultKind::kGlobalRace);
 }
 
 TEST_CASE("divergence at barriers") {
@@ -255,6 +259,14 @@ TEST_CASE("correct kernels give no report") {
   run("last_group", 32, 128,
       Args().add(in.address()).add(partial.address()).add(count.address()).add(out.address()));
   run("flag", 8, 64, Args().add(partial.address()).add(flag.address()).add(out.address()));
+  Buffer turns(run.checker, 6 + 64);
+  std::fill_n(turns.data(), 6 + 64, 0);
+  const uint64_t t = turns.address();
+  run("turns", 12, 64, Args().add(t).add(t + 4).add(t + 12).add(t + 16));
+  CHECK(turns.data()[4] == 12);
+  CHECK(turns.data()[5] == 12);
+  CHECK(turns.data()[69] == 12);
+  run("clock_beside_load", 1, 64, Args().add(in.address()).add(out.address()));
   run("thrown_away", 1, 128, Args().add(out.address()).add(100));
   // The padding of the structures is never written, only copied.
   Buffer padded(run.checker, 4 * 128, false);

@@ -18,6 +18,7 @@ void GroupCheck::begin(DispatchCheck& owner, const GroupId& id, uint32_t waves,
   program_ = nullptr;
   known_.fill({});
   pages_ = {};
+  sync_words_.fill(0);
   lds_ = lds;
   shadow_.begin(lds.size(), waves);
   sites_.assign(1, {});

@@ -133,7 +133,8 @@ void GroupCheck::global_races(const InstEvent& e, const MemAccess& m, const Stre
       const uint64_t low = std::max(first, at) - at, high = std::min(end, at + 4) - at;
       const uint32_t mask = ((1u << high) - 1) & ~((1u << low) - 1);
       const uint64_t other = races.access(pages_, group_, at, mask, m.store, changed);
-      if (!other || reports_.counted(FaultKind::kGlobalRace, e.pc)) continue;
+      if (!other || (m.store && is_sync_word(at)) || reports_.counted(FaultKind::kGlobalRace, e.pc))
+        continue;
       char address[24];
       snprintf(address, sizeof address, "0x%llx", static_cast<unsigned long long>(at));
       reports_.add(FaultKind::kGlobalRace, e, l,
@@ -150,6 +151,10 @@ void GroupCheck::synchronised(const MemAccess& m) {
   GlobalRaces& races = *owner_->races;
   if (m.atomic) races.release(group_);
   if (m.load && (m.atomic || m.glc)) races.acquire(group_);
+  for (uint64_t rest = m.lanes; rest; rest &= rest - 1) {
+    const uint64_t first = m.addr[static_cast<size_t>(__builtin_ctzll(rest))] / 4;
+    for (uint64_t word = first; word < first + (m.bytes + 3) / 4; ++word) sync_word(word) = word;
+  }
 }
 
 // A stretch that lies in one allocation.

@@ -226,7 +226,8 @@ bool decode_smem(Inst& i, uint32_t w, uint32_t w1) {
   i.soffset_en = bits(w, 14, 1);
   i.imm_en = bits(w, 17, 1);
   if (i.info->dst) i.dst = scalar(bits(w, 6, 7), i.info->dst);
-  if (i.info->src[0]) i.src[0] = scalar(bits(w, 0, 6) * 2, i.info->src[0]);
+  if (!i.info->src[0]) return true;  // the clock and the caches have no address
+  i.src[0] = scalar(bits(w, 0, 6) * 2, i.info->src[0]);
   if (i.imm_en) {
     i.imm = static_cast<int32_t>(w1 << 11) >> 11;
     if (i.soffset_en) i.soffset = scalar(bits(w1, 25, 7), 1);

@@ -218,6 +218,38 @@ extern "C" __global__ void flag(int* data, int* ready, int* out) {
     }
   }
 }
+// Turns that one store passes on, by a lock, by tickets and from group to group: machine code shows plain stores.
+extern "C" __global__ void turns(int* lock, int* ticket, int* turn, int* value) {
+  if (threadIdx.x == 0) {
+    while (atomicCAS(lock, 0, 1)) __builtin_amdgcn_s_sleep(1);
+    __threadfence();
+    value[0] += 1;
+    __hip_atomic_store(lock, 0, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+    int mine = atomicAdd(ticket, 1);
+    while (__hip_atomic_load(ticket + 1, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) != mine) __builtin_amdgcn_s_sleep(1);
+    value[1] += 1;
+    __hip_atomic_store(ticket + 1, mine + 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+    while (__hip_atomic_load(turn, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) != (int)blockIdx.x) __builtin_amdgcn_s_sleep(1);
+  }
+  __syncthreads();
+  value[2 + threadIdx.x] += 1;
+  __syncthreads();
+  if (threadIdx.x == 0) __hip_atomic_store(turn, (int)blockIdx.x + 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+}
+// The clock is read while a load into the registers that its empty address field names is under way.
+extern "C" __global__ void clock_beside_load(const long* p, long* out) {
+  long t, x;
+  asm volatile("s_load_dwordx2 s[0:1], %2, 0x0\n\ts_memtime %0\n\ts_waitcnt lgkmcnt(0)\n\ts_mov_b64 %1, s[0:1]"
+               : "=&s"(t), "=s"(x) : "s"(p) : "s0", "s1");
+  out[threadIdx.x] = t + x;
+}
+// A plain store in place of an atomic is a race all the same.
+extern "C" __global__ void atomic_and_plain(int* p) {
+  if (blockIdx.x & 1)
+    atomicAdd(p, 1);
+  else
+    p[0] = blockIdx.x;  // FAULT atomic_and_plain
+}
 // All lanes compute on what only some have written, and only those store.
 extern "C" __global__ void thrown_away(int* out, int n) {
   __shared__ int t[128];
