@@ -199,6 +199,8 @@ TEST_CASE("memory never written: global, scalar, LDS, scratch") {
   run_simple("use_unwritten", FaultKind::kNeverWritten, true, false);
   run_simple("copy_unwritten", FaultKind::kNeverWritten, true, false);
   run_simple("scalar_unwritten", FaultKind::kNeverWritten, true, false);
+  run_simple("scalar_copy_unwritten", FaultKind::kNeverWritten, true, false);
+  run_simple("scalar_choice_unwritten", FaultKind::kNeverWritten, true, false);
   run_simple("lds_unwritten", FaultKind::kNeverWritten, false);
   run_simple("scratch_unwritten", FaultKind::kNeverWritten, false);
 }
@@ -268,6 +270,8 @@ TEST_CASE("correct kernels give no report") {
   CHECK(turns.data()[69] == 12);
   run("clock_beside_load", 1, 64, Args().add(in.address()).add(out.address()));
   run("thrown_away", 1, 128, Args().add(out.address()).add(100));
+  Buffer nothing(run.checker, 16, false);
+  run("scalar_not_chosen", 1, 64, Args().add(nothing.address()).add(out.address()).add(64));
   // The padding of the structures is never written, only copied.
   Buffer padded(run.checker, 4 * 128, false);
   for (uint64_t i = 0; i < 100; ++i) {

@@ -316,13 +316,15 @@ uint64_t WaveCheck::passed_on(const InstEvent& e, const Facts& f, uint32_t dword
   }
   for (int s = 0; s < 3; ++s) {
     const Operand& o = e.inst->src[s];
-    if (!o.is_vgpr() || o.index + dword > 255) continue;
-    uint64_t lanes = undefined(o.index + dword);
+    const uint32_t n = o.index + dword;
+    const bool scalar = o.is_sgpr() && has(undefined_s_, n);
+    if (!scalar && (!o.is_vgpr() || n > 255)) continue;
+    uint64_t lanes = scalar ? ~uint64_t{0} : undefined(n);
     if (e.inst->op == Op::v_cndmask_b32 && e.inst->src[3].is_sgpr()) {
       const uint64_t chosen = e.state->read64(e.inst->src[3].index);
       lanes &= s == 1 ? chosen : ~chosen;
     }
-    if (lanes & e.exec) from = origin_v_[o.index + dword];
+    if (lanes & e.exec) from = scalar ? origin_s_[n] : origin_v_[n];
     in |= lanes;
   }
   return in;

@@ -56,6 +56,14 @@ extern "C" __global__ void scalar_unwritten(const int* p, int* out) {
   int x = p[2];  // FAULT scalar_unwritten
   out[threadIdx.x] = x + threadIdx.x;
 }
+extern "C" __global__ void scalar_copy_unwritten(const int* p, int* out) {
+  int x = p[blockIdx.x];  // FAULT scalar_copy_unwritten
+  out[threadIdx.x] = x;
+}
+extern "C" __global__ void scalar_choice_unwritten(const int* p, int* out) {
+  int x = p[blockIdx.x];  // FAULT scalar_choice_unwritten
+  out[threadIdx.x] = threadIdx.x < 5 ? x : threadIdx.x;
+}
 extern "C" __global__ void lds_unwritten(int* out) {
   __shared__ int t[64];
   if (threadIdx.x < 32) t[threadIdx.x] = 1;
@@ -242,6 +250,11 @@ extern "C" __global__ void clock_beside_load(const long* p, long* out) {
   asm volatile("s_load_dwordx2 s[0:1], %2, 0x0\n\ts_memtime %0\n\ts_waitcnt lgkmcnt(0)\n\ts_mov_b64 %1, s[0:1]"
                : "=&s"(t), "=s"(x) : "s"(p) : "s0", "s1");
   out[threadIdx.x] = t + x;
+}
+// No lane chooses the scalar that was never written.
+extern "C" __global__ void scalar_not_chosen(const int* p, int* out, int n) {
+  int x = p[blockIdx.x];
+  out[threadIdx.x] = (int)threadIdx.x >= n ? x : threadIdx.x;
 }
 // A plain store in place of an atomic is a race all the same.
 extern "C" __global__ void atomic_and_plain(int* p) {
