@@ -13,6 +13,8 @@ def test_health_while_loading_and_after():
         status, answer = s.get("/health")
         assert status == 503 and answer["error"]["type"] == "unavailable_error" and answer["error"]["message"] == "Loading model"
         assert s.post(CHAT, chat_body())[0] == 503
+        status, answer = s.post("/v1/messages", chat_body())
+        assert status == 503 and answer["type"] == "error" and answer["error"]["message"] == "Loading model"
         s.wait_ready()
         assert s.get("/health") == (200, {"status": "ok"})
         assert s.get("/v1/health")[0] == 200
@@ -25,6 +27,13 @@ def test_a_signal_while_loading_ends_it():
     start = time.monotonic()
     s.stop()
     assert time.monotonic() - start < 5
+
+
+def test_target_with_scheme_and_host(server):
+    for target, code in (("http://x/health", 200), ("HTTP://x:1/health?a=1", 200), ("http://x", 200), ("http://x/nope", 404), ("ftp://x/health", 404)):
+        with server.connect() as c:
+            c.sendall(b"GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n" % target.encode())
+            assert c.recv(4096).startswith(b"HTTP/1.1 %d " % code), target
 
 
 def test_unknown_routes_and_methods(server):
@@ -59,7 +68,7 @@ BAD_FIELDS = [("max_tokens", "many"), ("max_tokens", -7), ("max_tokens", 1.5), (
               ("response_format", {"type": "json_schema", "json_schema": {"schema": {"oneOf": [{"type": "integer"}, {"type": "number"}]}}}),
               ("response_format", {"type": "json_schema", "schema": {"type": "array", "uniqueItems": True}}), ("grammar_lazy", True), ("preserved_tokens", ["two words"]),
               ("grammar", "root ::= ("), ("grammar", 'root ::= root "x"'), ("reasoning_format", "loud"), ("chat_template_kwargs", {"enable_thinking": "yes"}),
-              ("top_logprobs", 3), ("samplers", ["nope"]), ("stream_options", 1), ("priority", "urgent"), ("dry_sequence_breakers", []),
+              ("top_logprobs", 3), ("samplers", [3]), ("stream_options", 1), ("priority", "urgent"), ("dry_sequence_breakers", []),
               ("repeat_last_n", -2), ("lora", [{"id": 0, "scale": 1}]), ("parallel_tool_calls", "no"), ("functions", [{"name": "f"}]), ("modalities", ["text", "audio"]), ("web_search_options", {}), ("audio", {"voice": "x"}), ("continue_final_message", True)]
 
 
@@ -68,6 +77,13 @@ def test_bad_fields_are_named(server, field, value):
     status, answer = server.post(CHAT, chat_body(**{field: value}))
     assert status == 400, answer
     assert field in answer["error"]["message"]
+
+
+def test_unknown_samplers_are_left_out(server):
+    for value in (["top_k", "of_another_engine", "temperature"], "top_k;of_another_engine", "kqt", ["nope"]):
+        assert server.post(CHAT, chat_body(samplers=value))[0] == 200, value
+    used = server.post("/completion", {"prompt": "a", "n_predict": 1, "samplers": ["top_k", "nope", "typ-p"]})[1]
+    assert used["generation_settings"]["samplers"] == ["top_k", "typ-p"]
 
 
 def test_null_is_absent(server):
@@ -133,7 +149,9 @@ def test_api_keys():
     s = fake("--api-key", "secret,other")
     try:
         for headers in ({}, {"Authorization": "Bearer wrong"}, {"X-Api-Key": "secre"}):
-            assert s.post(CHAT, chat_body(), headers) == (401, {"error": {"code": 401, "message": "Invalid API Key", "type": "authentication_error"}})
+            error = {"error": {"code": 401, "message": "Invalid API Key", "type": "authentication_error"}}
+            assert s.post(CHAT, chat_body(), headers) == (401, error)
+            assert s.post("/v1/messages", chat_body(), headers) == (401, {"type": "error", **error})
         for headers in ({"Authorization": "Bearer secret"}, {"Authorization": "other"}, {"X-Api-Key": "secret"}):
             assert s.post(CHAT, chat_body(), headers)[0] == 200
         assert s.get("/health")[0] == 200 and s.get("/v1/models")[0] == 200

@@ -271,12 +271,6 @@ Json content_blocks(const ChatMessage& message) {
   return blocks;
 }
 
-Json error_json(const ApiError& error) {
-  Json out = error.body();
-  out["type"] = "error";
-  return out;
-}
-
 class MessageStream final : public ChatStream {
  public:
   MessageStream(const ChatPlan& plan, std::string model)
@@ -365,7 +359,9 @@ class MessageStream final : public ChatStream {
 
   void end(http::EventWriter& writer) override { send(writer, "message_stop", Json::object()); }
   void on_error(const ApiError& error, http::EventWriter& writer) override {
-    writer.event("error", error_json(error));
+    Json body = error.body();
+    body["type"] = "error";
+    writer.event("error", body);
   }
 
   std::string model_, id_ = random_name("msg_");
@@ -405,23 +401,15 @@ void count_tokens(http::Exchange& exchange, const Service& service) {
         plan_chat(chat_request(Fields(json), true), service, false).prompt.size()}});
 }
 
-// Anthropic's clients look for another shape of errors; both are given.
-http::HttpServer::Handler with_errors(ServiceOf service,
-                                      void (*handle)(http::Exchange&, const Service&)) {
-  return [service, handle](http::Exchange& exchange) {
-    try {
-      handle(exchange, service());
-    } catch (const ApiError& error) {
-      exchange.reply_json(error_json(error), error.status);
-    }
-  };
-}
-
 }  // namespace
 
 void add_anthropic_routes(http::HttpServer& server, ServiceOf service) {
-  server.route("POST", "/v1/messages", with_errors(service, messages));
-  server.route("POST", "/v1/messages/count_tokens", with_errors(service, count_tokens));
+  const http::HttpServer::Access access{true, true, /*marked_errors=*/true};
+  server.route(
+      "POST", "/v1/messages", [service](auto& e) { messages(e, service()); }, access);
+  server.route(
+      "POST", "/v1/messages/count_tokens", [service](auto& e) { count_tokens(e, service()); },
+      access);
 }
 
 }  // namespace veloce::serve

@@ -47,24 +47,26 @@ void read_seed(const Fields& body, const Fields& defaults, sample::SamplingParam
   if (seed) s.seed = *seed < 0 ? 0xFFFFFFFF : static_cast<std::uint32_t>(*seed);
 }
 
+// Clients send stages of other engines too, so names that are not known here are left out.
 void read_samplers(const Fields& fields, sample::SamplingParams& s) {
   const Json* value = fields.find("samplers");
   if (!value) return;
+  s.samplers.clear();
+  const auto add = [&](std::string name) {
+    if (sample::stage_from_name(name)) s.samplers.push_back(std::move(name));
+  };
   if (value->is_string() && !sample::stage_from_name(value->get<std::string>()) &&
       value->get<std::string>().find(';') == std::string::npos) {
-    Result<std::vector<std::string>> names =
-        sample::samplers_from_letters(value->get<std::string>());
-    if (!names) fields.fail("samplers", names.status().message());
-    s.samplers = *std::move(names);
+    for (const char letter : value->get<std::string>()) {
+      const auto names = sample::samplers_from_letters(std::string_view(&letter, 1));
+      if (names) add(names->front());
+    }
     return;
   }
-  s.samplers.clear();
-  const std::vector<std::string> lists =
-      fields.strings("samplers").value_or(std::vector<std::string>());
-  for (const std::string& list : lists) {
+  for (const std::string& list : fields.strings("samplers").value_or(std::vector<std::string>())) {
     for (std::size_t at = 0; at <= list.size();) {
       const std::size_t end = std::min(list.find(';', at), list.size());
-      if (end > at) s.samplers.push_back(list.substr(at, end - at));
+      add(list.substr(at, end - at));
       at = end + 1;
     }
   }

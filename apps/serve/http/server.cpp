@@ -63,6 +63,15 @@ std::vector<std::string> split_path(const std::string& path) {
   return parts;
 }
 
+// The path of a target that names scheme and host too (RFC 9112, 3.2.2).
+std::string origin_form(const std::string& path) {
+  const bool absolute =
+      strncasecmp(path.c_str(), "http://", 7) == 0 || strncasecmp(path.c_str(), "https://", 8) == 0;
+  if (!absolute) return path;
+  const auto slash = path.find('/', path.find("://") + 3);
+  return slash == std::string::npos ? "/" : path.substr(slash);
+}
+
 std::string host_of_origin(std::string origin) {
   if (const auto scheme = origin.find("://"); scheme != std::string::npos)
     origin.erase(0, scheme + 3);
@@ -304,6 +313,7 @@ void HttpServer::begin(httplib::Request& request) {
   RequestRecord& record = *current_record;
   const std::string given = request.get_header_value("X-Request-Id");
   record.id = plain_id(given) ? given : random_id();
+  request.path = origin_form(request.path);
   record.method = request.method;
   record.path = request.path.substr(0, 200);
   record.client = request.remote_addr;
@@ -314,9 +324,11 @@ void HttpServer::begin(httplib::Request& request) {
   request.ranges.clear();
 }
 
-void HttpServer::refuse(httplib::Response& response, const ApiError& error) {
+void HttpServer::refuse(httplib::Response& response, const ApiError& error, const Route* route) {
+  Json body = error.body();
+  if (route && route->access.marked_errors) body["type"] = "error";
   response.status = error.status;
-  response.set_content(dump_json(error.body()), "application/json; charset=utf-8");
+  response.set_content(dump_json(body), "application/json; charset=utf-8");
 }
 
 HttpServer::Found HttpServer::find(const std::string& method, const std::string& path) const {
@@ -424,6 +436,7 @@ httplib::Server::HandlerResponse HttpServer::before_body(const httplib::Request&
   const bool body = announces_body(request);
   const bool reads_body = request.method == "POST" || request.method == "PUT" ||
                           request.method == "PATCH" || request.method == "DELETE";
+  const Found found = find(request.method, request.path);
   try {
     check_framing(request);
     if (request.method == "OPTIONS") {
@@ -431,7 +444,6 @@ httplib::Server::HandlerResponse HttpServer::before_body(const httplib::Request&
       if (body) no_keep_alive(request);
       return HandlerResponse::Handled;
     }
-    const Found found = find(request.method, request.path);
     check_key(request, found);
     if (!found.route && found.other_method) {
       response.set_header("Allow", found.allowed);
@@ -444,7 +456,7 @@ httplib::Server::HandlerResponse HttpServer::before_body(const httplib::Request&
     if (body) no_keep_alive(request);
   } catch (const ApiError& error) {
     if (body) no_keep_alive(request);
-    refuse(response, error);
+    refuse(response, error, found.route);
     return HandlerResponse::Handled;
   }
   dispatch(request, response, {});
@@ -460,21 +472,17 @@ void HttpServer::with_body(const httplib::Request& request, httplib::Response& r
     if (!too_large) body.append(data, size);
     return !too_large;
   });
+  if (complete) return dispatch(request, response, std::move(body));
+  no_keep_alive(request);
+  ApiError error = ApiError::invalid("the body is cut off, or not in well-formed chunks");
+  const Connection* connection = Connection::current();
   if (too_large) {
-    no_keep_alive(request);
-    refuse(response, ApiError::too_large("the body is larger than the limit of " +
-                                         std::to_string(options_.body_limit) + " bytes"));
-  } else if (!complete) {
-    no_keep_alive(request);
-    const Connection* connection = Connection::current();
-    if (connection && connection->timed_out()) {
-      refuse(response, {408, "invalid_request_error", "the body did not arrive in time"});
-    } else {
-      refuse(response, ApiError::invalid("the body is cut off, or not in well-formed chunks"));
-    }
-  } else {
-    dispatch(request, response, std::move(body));
+    error = ApiError::too_large("the body is larger than the limit of " +
+                                std::to_string(options_.body_limit) + " bytes");
+  } else if (connection && connection->timed_out()) {
+    error = {408, "invalid_request_error", "the body did not arrive in time"};
   }
+  refuse(response, error, find(request.method, request.path).route);
 }
 
 void HttpServer::dispatch(const httplib::Request& request, httplib::Response& response,
@@ -486,14 +494,14 @@ void HttpServer::dispatch(const httplib::Request& request, httplib::Response& re
     if (gate_ && found.route->access.gate) gate_(exchange);
     found.route->handler(exchange);
   } catch (const ApiError& error) {
-    refuse(response, error);
+    refuse(response, error, found.route);
     log::write(log::Level::kDebug, current_record->id, "refused",
                {{"status", error.status}, {"why", error.message}});
   } catch (const std::bad_alloc&) {
-    refuse(response, ApiError::unavailable("out of memory"));
+    refuse(response, ApiError::unavailable("out of memory"), found.route);
   } catch (const std::exception& error) {
     log::write(log::Level::kError, current_record->id, "handler failed", {{"what", error.what()}});
-    refuse(response, ApiError::internal("unexpected failure; the log has details"));
+    refuse(response, ApiError::internal("unexpected failure; the log has details"), found.route);
   }
 }
 

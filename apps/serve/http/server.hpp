@@ -51,13 +51,14 @@ class HttpServer final : private httplib::Server {
   ~HttpServer() override;
 
   // `pattern` may hold {name} parts; a last {name...} takes the rest of the path. A public route
-  // needs no key; an `always` route skips the gate.
+  // needs no key; one without a gate is served while others are not.
   struct Access {
     bool key = true;
     bool gate = true;
+    bool marked_errors = false;  // with "type": "error" beside "error", for Anthropic's clients
   };
   void route(const std::string& method, const std::string& pattern, Handler handler,
-             Access access = {true, true});
+             Access access = {true, true, false});
   // Methods and patterns, as they were given to route().
   std::vector<std::pair<std::string, std::string>> listed_routes() const;
   void set_gate(Gate gate) { gate_ = std::move(gate); }
@@ -106,7 +107,8 @@ class HttpServer final : private httplib::Server {
   void check_framing(const httplib::Request& request) const;
   void add_cors(const httplib::Request& request, httplib::Response& response) const;
   void begin(httplib::Request& request);
-  static void refuse(httplib::Response& response, const ApiError& error);
+  static void refuse(httplib::Response& response, const ApiError& error,
+                     const Route* route = nullptr);
 
   HttpOptions options_;
   std::vector<Route> routes_;
