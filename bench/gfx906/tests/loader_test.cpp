@@ -150,6 +150,34 @@ TEST_CASE("sizes that are only claimed take no memory") {
   CHECK(most_memory() - before < 200);
 }
 
+TEST_CASE("a kernel whose descriptor asks for more than there is does not start") {
+  const Buffer elf = kernels_elf();
+  const auto whole = CodeObject::load(elf);
+  REQUIRE(whole.ok());
+  const uint64_t at = (*whole)->find_kernel("axpy")->info().descriptor_address -
+                      reinterpret_cast<uint64_t>((*whole)->image().data());
+  const Buffer arguments(28);
+  const auto run = [&](size_t field, uint32_t value) {
+    Buffer bad = elf;
+    std::memcpy(bad.data() + at + field, &value, 4);
+    const auto object = CodeObject::load(bad);
+    REQUIRE(object.ok());
+    Dispatch d;
+    d.kernel = (*object)->find_kernel("axpy");
+    d.grid = d.block = {64, 1, 1};
+    d.kernarg = arguments;
+    return Executor::shared().run(d);
+  };
+  const long before = most_memory();
+  for (const uint32_t huge : {131056u + 4, 0x7fffffffu, ~0u}) {
+    CHECK(says(run(0, huge), "axpy: LDS of"));
+    CHECK(says(run(4, huge), ("axpy: scratch of " + std::to_string(huge) + " bytes").c_str()));
+  }
+  for (const uint32_t huge : {(1u << 20) + 1, ~0u - 62, ~0u})
+    CHECK(says(run(8, huge), "axpy: arguments of"));
+  CHECK(most_memory() - before < 200);
+}
+
 TEST_CASE("a host program without a section of code objects has none, whatever its texts say") {
   Buffer program = kernels_elf();
   program[18] = EM_X86_64;

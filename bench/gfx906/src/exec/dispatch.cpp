@@ -12,6 +12,9 @@ uint32_t round_up(uint32_t v, uint32_t to) {
   return (v + to - 1) / to * to;
 }
 
+// A wave's scratch is 13 bits of 1 KiB (COMPUTE_TMPRING_SIZE); compilers stop there too.
+constexpr uint32_t kMostScratch = 131056;
+
 Status bad(const Dispatch& d, const std::string& what) {
   return Status(Code::kInvalidArgument, "dispatch of " + d.kernel->info().name + ": " + what);
 }
@@ -89,7 +92,7 @@ void make_kernarg(DispatchState& s) {
   std::memset(s.kernarg.get(), 0, size);
   if (!d.kernarg.empty()) std::memcpy(s.kernarg.get(), d.kernarg.data(), d.kernarg.size());
   for (const ArgInfo& a : k.args) {
-    if (is_hidden(a.kind) && a.offset + a.size <= size)
+    if (is_hidden(a.kind) && size_t{a.offset} + a.size <= size)
       store(s.kernarg.get(), a.offset, a.size, hidden_value(a, s));
   }
 }
@@ -134,6 +137,12 @@ Status check_sizes(const Dispatch& d) {
     return bad(d, "LDS of " + std::to_string(uint64_t{k.lds_size} + d.dynamic_lds) +
                       " bytes, a work-group has 65536");
   }
+  if (k.scratch_size > kMostScratch) {
+    return bad(d, "scratch of " + std::to_string(k.scratch_size) + " bytes, a work-item has " +
+                      std::to_string(kMostScratch));
+  }
+  if (k.kernarg_size > kMostArguments)
+    return bad(d, "arguments of " + std::to_string(k.kernarg_size) + " bytes");
   if (k.wavefront_size != 64)
     return bad(d, "built for waves of " + std::to_string(k.wavefront_size));
   return {};

@@ -10,6 +10,8 @@
 
 namespace gfx906 {
 
+constexpr uint32_t kMostArguments = 1 << 20;  // bytes; far more than any compiler allows
+
 // A resource of the global wave sync: a barrier or a semaphore, as its instructions use it.
 struct GwsResource {
   uint32_t arrived = 0, round = 0;

@@ -102,7 +102,9 @@ void fill_metadata(const MsgValue& m, KernelInfo& k) {
     info.offset = static_cast<uint32_t>(v.uint(".offset"));
     info.size = static_cast<uint32_t>(v.uint(".size"));
     if (!is_hidden(info.kind))
-      k.explicit_kernarg_size = std::max(k.explicit_kernarg_size, info.offset + info.size);
+      k.explicit_kernarg_size = std::max(
+          k.explicit_kernarg_size,
+          static_cast<uint32_t>(std::min<uint64_t>(uint64_t{info.offset} + info.size, ~0u)));
     k.args.push_back(std::move(info));
   }
 }

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "../exec/dispatch.hpp"
 #include "../machine.hpp"
 #include "graph.hpp"
 #include "hooks.hpp"
@@ -86,6 +87,11 @@ hipError_t packed_arguments(void** extra, const void*& buffer, size_t& bytes) {
 
 hipError_t lay_out_arguments(const LaunchRequest& request, const KernelInfo& info,
                              KernelWork& work) {
+  if (info.explicit_kernarg_size > kMostArguments) {
+    complain("kernel " + info.name + ": its metadata gives it " +
+             std::to_string(info.explicit_kernarg_size) + " bytes of arguments");
+    return hipErrorInvalidImage;
+  }
   work.kernarg.assign(info.explicit_kernarg_size, 0);
   if (request.extra != nullptr) {
     const void* buffer = nullptr;
