@@ -59,8 +59,14 @@ int visible_cards(int present) {
 size_t usable_card_memory() {
   static const size_t bytes = [] {
     const char* text = std::getenv("GFX906_SIM_MEMORY_MB");
-    const unsigned long long mb = text ? std::strtoull(text, nullptr, 10) : 0;
-    return mb ? std::min<size_t>(static_cast<size_t>(mb) << 20, kCardMemory) : kCardMemory;
+    if (text == nullptr || *text == 0) return kCardMemory;
+    constexpr size_t kMostMegabytes = kCardMemory >> 20;
+    char* end = nullptr;
+    const long long mb = std::strtoll(text, &end, 10);
+    if (*end == 0 && mb >= 1) return std::min(static_cast<size_t>(mb), kMostMegabytes) << 20;
+    complain("GFX906_SIM_MEMORY_MB=" + std::string(text) + " is not a number of megabytes; using " +
+             std::to_string(kMostMegabytes));
+    return kCardMemory;
   }();
   return bytes;
 }

@@ -35,3 +35,9 @@ status=0
 [ $status -eq 86 ] || { echo "exit status $status instead of 86 after quick_exit"; exit 1; }
 grep -q "7 faults" "$out.log" || { echo "no summary after quick_exit"; exit 1; }
 grep -q "cannot write /dev/full" "$out.log" || { echo "a full disk is not reported"; exit 1; }
+# Settings that are none are named, and the program runs as without them.
+for setting in GFX906_SIM_MEMORY_MB=lots GFX906_SIM_MEMORY_MB=-5 GFX906_SIM_MEMORY_MB=1.5 GFX906_SIM_ALIGNMENT=none; do
+  env $setting "$sim" run --check -- "$out" > "$out.log" 2>&1 || true
+  grep -q "${setting%=*}.*${setting#*=}" "$out.log" || { echo "$setting is not reported"; exit 1; }
+  grep -q "7 faults" "$out.log" || { echo "the program did not run with $setting"; exit 1; }
+done
