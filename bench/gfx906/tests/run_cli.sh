@@ -18,13 +18,19 @@ wrong() {
 head -c 3000 "$data/kernels.co" > cut.co
 LC_ALL=C sed 's/[.]kd/.no/g' "$data/kernels.co" > none.co  # functions, no kernels
 mkdir folder
+mkfifo pipe
+: > nothing
 wrong "bogus" bogus
 wrong "FILE" kernels
 wrong "FILE" disasm
 wrong "folder is a folder" kernels folder
 wrong "folder is a folder" disasm folder
 wrong "cannot open missing" kernels missing
-wrong "holds no code" kernels /dev/null
+wrong "nothing holds no code" kernels nothing
+for special in /dev/null /dev/zero pipe; do
+  wrong "$special is no regular file" kernels $special
+  wrong "$special is no regular file" disasm $special
+done
 wrong "cut.co: " kernels cut.co
 wrong "no kernel 'nobody'" disasm "$data/kernels.co" nobody
 wrong "none.co holds no kernel" disasm none.co
@@ -57,7 +63,11 @@ for option in --profile --trace --check; do
   "$sim" run $option=old.json -- true
   [ ! -e old.json ] || { echo "$option left an old file"; exit 1; }
 done
-"$sim" --help | grep -q "usage: gfx906-sim"
+for help in --help -h "run --help" "kernels -h"; do "$sim" $help | grep -q "usage: gfx906-sim"; done
+"$sim" --version | grep -q "^gfx906-sim [0-9]"
+status=0
+"$sim" kernels "$data/kernels.co" > /dev/full 2> err.txt || status=$?
+[ $status -eq 2 ] && grep -q "cannot write the output" err.txt
 "$sim" run -- true
 status=0
 "$sim" run -- ./missing 2> err.txt || status=$?

@@ -26,6 +26,8 @@ std::string demangled(const std::string& name) {
 std::string load(const std::string& path, std::vector<std::shared_ptr<CodeObject>>& objects) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) return path + " is a folder";
+  // A device or a pipe may have no end, or wait for ever.
+  if (std::filesystem::is_other(path, error)) return path + " is no regular file";
   std::ifstream file(path, std::ios::binary);
   if (!file) return "cannot open " + path;
   const std::vector<uint8_t> bytes{std::istreambuf_iterator<char>(file), {}};

@@ -47,13 +47,27 @@ int fail(const std::string& message) {
 
 int main(int argc, char** argv) {
   const std::vector<std::string> args(argv + 1, argv + argc);
-  if (args.empty() || args[0] == "--help" || args[0] == "-h") {
+  const auto asks_for_help = [&](size_t n) {
+    return args.size() > n && (args[n] == "--help" || args[n] == "-h");
+  };
+  if (args.empty() || asks_for_help(0) || asks_for_help(1)) {
     std::fputs(kUsage, args.empty() ? stderr : stdout);
     return args.empty() ? 2 : 0;
   }
+  if (args[0] == "--version") {
+    std::puts("gfx906-sim " GFX906_SIM_VERSION);
+    return 0;
+  }
   const std::vector<std::string> rest(args.begin() + 1, args.end());
   if (args[0] == "run") return gfx906::cli::run(rest);
-  if (args[0] == "kernels") return gfx906::cli::kernels(rest);
-  if (args[0] == "disasm") return gfx906::cli::disasm(rest);
-  return gfx906::cli::fail("unknown command '" + args[0] + "'; see gfx906-sim --help");
+  int status = 0;
+  if (args[0] == "kernels") {
+    status = gfx906::cli::kernels(rest);
+  } else if (args[0] == "disasm") {
+    status = gfx906::cli::disasm(rest);
+  } else {
+    return gfx906::cli::fail("unknown command '" + args[0] + "'; see gfx906-sim --help");
+  }
+  if (std::fflush(stdout) != 0) return gfx906::cli::fail("cannot write the output");
+  return status;
 }
