@@ -189,7 +189,10 @@ hipError_t make_kernel_work(const LaunchRequest& request, std::shared_ptr<Kernel
   made->card = request.card;
   if (const hipError_t error = function->on(request.card, made->loaded); error != hipSuccess) {
     complain("kernel " + function->name() + " cannot be loaded onto card " +
-             std::to_string(request.card));
+             std::to_string(request.card) +
+             (error == hipErrorNoBinaryForGpu
+                  ? ": it was not built for gfx906:sramecc+:xnack- (hipcc --offload-arch=gfx906)"
+                  : ""));
     return error;
   }
   const KernelInfo& info = made->loaded.kernel->info();

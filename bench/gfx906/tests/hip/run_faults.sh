@@ -41,3 +41,9 @@ for setting in GFX906_SIM_MEMORY_MB=lots GFX906_SIM_MEMORY_MB=-5 GFX906_SIM_MEMO
   grep -q "${setting%=*}.*${setting#*=}" "$out.log" || { echo "$setting is not reported"; exit 1; }
   grep -q "7 faults" "$out.log" || { echo "the program did not run with $setting"; exit 1; }
 done
+# A program for another card or other settings of this one is told apart from a broken one.
+for target in gfx900 gfx906:xnack+ gfx906:sramecc-; do
+  "$GFX906_HIPCC" --offload-arch=$target -std=c++17 -O2 -w "$source" -o "$out.other"
+  "$sim" run -- "$out.other" > "$out.log" 2>&1 || true
+  grep -q "not built for gfx906:sramecc+:xnack-" "$out.log" || { echo "code for $target is not told"; exit 1; }
+done
