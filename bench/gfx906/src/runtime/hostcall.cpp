@@ -7,12 +7,14 @@
 #include <string>
 
 #include "card.hpp"
+#include "hooks.hpp"
 
 namespace gfx906::rt {
 namespace {
 
 constexpr uint64_t kPackets = 1024;  // a power of two
 constexpr uint32_t kServiceCall = 1, kServicePrintf = 2, kServiceMemory = 3;
+constexpr size_t kSlabBytes = 2 << 20, kHeapBytes = 128 << 10;  // of the device library's malloc
 constexpr size_t kLongestMessage = 1
                                    << 20;  // words; a message without an end must not grow for ever
 
@@ -57,6 +59,11 @@ void append_formatted(std::string& out, const std::string& spec, T value) {
   std::snprintf(big.data(), big.size(), spec.c_str(), value);
   big.pop_back();
   out += big;
+}
+
+// Kernels use this memory though no program has allocated it.
+void announce(const void* base, size_t bytes, MemoryKind kind) {
+  if (tools().memory) tools().memory->on_allocate(reinterpret_cast<uint64_t>(base), bytes, kind, 0);
 }
 
 // One conversion: `spec` is "%", flags, width and precision without length modifiers.
@@ -153,6 +160,9 @@ Hostcall::Hostcall() : headers_(kPackets), payloads_(kPackets) {
   }
   doorbell_.mailbox = reinterpret_cast<uint64_t>(&mailbox_);
   buffer_ = {headers_.data(), payloads_.data(), &doorbell_, next, 0, kMask};
+  announce(this, sizeof *this, MemoryKind::kPinnedHost);
+  announce(headers_.data(), kPackets * sizeof(Header), MemoryKind::kPinnedHost);
+  announce(payloads_.data(), kPackets * sizeof(Payload), MemoryKind::kPinnedHost);
 }
 
 uint64_t Hostcall::buffer_address() const {
@@ -196,19 +206,49 @@ void Hostcall::answer(uint32_t service, uint64_t* slots) {
     case kServicePrintf:
       return take_message(slots);
     case kServiceMemory:
-      if (slots[0] != 0) {
-        std::free(reinterpret_cast<void*>(slots[0]));
-        slots[0] = 0;
-      } else {
-        slots[0] =
-            reinterpret_cast<uint64_t>(std::aligned_alloc(4096, (slots[1] + 4095) / 4096 * 4096));
-      }
+      slots[0] = ask_memory(slots[0], slots[1]);
       return;
     default:
       complain("a kernel asked for host service " + std::to_string(service) +
                ", which the simulator lacks");
       slots[0] = 0;
   }
+}
+
+// Memory of `bytes`, 0 when there is none; with an address, gives that back. The device library
+// finds the slab of 2 MiB that a block lies in, and what is no block, by the address.
+uint64_t Hostcall::ask_memory(uint64_t address, uint64_t bytes) {
+  if (address != 0) {
+    const auto given = given_.find(address);
+    if (given == given_.end()) {
+      complain("a kernel frees memory that device malloc has not given");
+      return 0;
+    }
+    if (tools().memory) tools().memory->on_free(address, given->second);
+    std::free(reinterpret_cast<void*>(address));
+    given_.erase(given);
+    return 0;
+  }
+  if (bytes == 0 || bytes > usable_card_memory()) return 0;
+  const size_t alignment = bytes < kSlabBytes ? 4096 : kSlabBytes;
+  const auto made = reinterpret_cast<uint64_t>(
+      std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment));
+  if (made == 0) return 0;
+  given_[made] = bytes;
+  announce(reinterpret_cast<void*>(made), bytes, MemoryKind::kDevice);
+  return made;
+}
+
+uint64_t Hostcall::heap_address() {
+  const std::lock_guard lock(mutex_);
+  if (heap_ == 0) {
+    void* made = std::aligned_alloc(4096, kHeapBytes);
+    if (made == nullptr) return 0;
+    std::memset(made, 0, kHeapBytes);
+    announce(made, kHeapBytes, MemoryKind::kPinnedHost);
+    heap_ = reinterpret_cast<uint64_t>(made);
+  }
+  return heap_;
 }
 
 void Hostcall::take_message(uint64_t* slots) {

@@ -1,6 +1,6 @@
-// Calls of the host by a running kernel: device printf, assert and function calls. The kernel puts
-// a packet on a stack in shared memory, sends an interrupt message and spins until the packet is
-// answered.
+// Calls of the host by a running kernel: device printf, assert, memory for device malloc, function
+// calls. The kernel puts a packet on a stack in shared memory, sends an interrupt message and spins
+// until the packet is answered.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,8 @@ class Hostcall {
  public:
   Hostcall();
   uint64_t buffer_address() const;
+  // What device malloc keeps its books in: zeroed memory, made on first use.
+  uint64_t heap_address();
   // Answers all waiting packets; called when a kernel has sent its interrupt message.
   void serve();
 
@@ -51,12 +53,15 @@ class Hostcall {
 
   void answer(uint32_t service, uint64_t* slots);
   void take_message(uint64_t* slots);
+  uint64_t ask_memory(uint64_t address, uint64_t bytes);
 
   std::mutex mutex_;
   std::vector<Header> headers_;
   std::vector<Payload> payloads_;
   Signal doorbell_;
-  uint64_t mailbox_ = 0;
+  uint64_t mailbox_ = 0, heap_ = 0;
+  // Memory that kernels have asked for and not given back: bytes by address.
+  std::unordered_map<uint64_t, uint64_t> given_;
   Buffer buffer_{};
   std::unordered_map<uint64_t, std::vector<uint64_t>> messages_;  // printf calls that came in parts
   uint64_t next_message_ = 1;

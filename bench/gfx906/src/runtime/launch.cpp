@@ -153,6 +153,7 @@ hipError_t KernelWork::run(WorkReport& report) {
     Hostcall& hostcall = Hostcall::of_card(card);
     dispatch.hostcall_buffer = hostcall.buffer_address();
     dispatch.on_interrupt = [&hostcall](uint32_t) { hostcall.serve(); };
+    if (wants_heap) dispatch.heap = hostcall.heap_address();
   }
   RunStats stats;
   const Status status = Executor::shared().run(dispatch, tools().observer, &stats);
@@ -202,9 +203,10 @@ hipError_t make_kernel_work(const LaunchRequest& request, std::shared_ptr<Kernel
     return error;
   made->dynamic_lds = static_cast<uint32_t>(request.dynamic_lds);
   made->cooperative = request.cooperative;
-  made->wants_hostcall = std::any_of(info.args.begin(), info.args.end(), [](const ArgInfo& arg) {
-    return arg.kind == ArgKind::kHiddenHostcallBuffer;
-  });
+  for (const ArgInfo& arg : info.args) {
+    made->wants_hostcall |= arg.kind == ArgKind::kHiddenHostcallBuffer;
+    made->wants_heap |= arg.kind == ArgKind::kHiddenHeapV1;
+  }
   work = std::move(made);
   return hipSuccess;
 }

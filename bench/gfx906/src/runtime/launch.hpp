@@ -28,6 +28,7 @@ class KernelWork : public WorkOf<KernelWork, hipGraphNodeTypeKernel> {
   std::vector<uint8_t> kernarg;  // explicit arguments
   bool cooperative = false;
   bool wants_hostcall = false;  // it may print or call the host
+  bool wants_heap = false;      // it may call device malloc
   std::shared_ptr<MultiGridSync> grid_sync, also_alive;
   int priority = 0;
   hipError_t run(WorkReport& report) override;
