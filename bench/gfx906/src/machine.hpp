@@ -217,6 +217,8 @@ struct Dispatch {
   // values they need.
   std::span<const uint8_t> kernarg;
   uint32_t dynamic_lds = 0;  // bytes after the static part
+  uint32_t stack_bytes =
+      0;  // of a work-item, where the kernel's stack has no known depth: at least
   int card = 0;
   bool cooperative = false;  // every group is made resident, however many there are
   uint64_t dispatch_id = 0;

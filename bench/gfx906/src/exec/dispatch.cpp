@@ -13,7 +13,7 @@ uint32_t round_up(uint32_t v, uint32_t to) {
 }
 
 // A wave's scratch is 13 bits of 1 KiB (COMPUTE_TMPRING_SIZE); compilers stop there too.
-constexpr uint32_t kMostScratch = 131056;
+constexpr uint32_t kMostScratch = 131056, kLeastStack = 16384;
 
 Status bad(const Dispatch& d, const std::string& what) {
   return Status(Code::kInvalidArgument, "dispatch of " + d.kernel->info().name + ": " + what);
@@ -172,8 +172,10 @@ Status prepare(DispatchState& s, const Dispatch& d) {
     s.total *= s.groups[i];
   }
   s.lds_bytes = k.lds_size + d.dynamic_lds;
-  // A kernel with a stack of unknown depth gets what the real runtime gives by default, and more.
-  s.scratch_per_lane = round_up(k.scratch_size + (k.dynamic_stack ? 16384 : 0), 16);
+  // A kernel with a stack of unknown depth gets what was asked for it, at least more than the real
+  // runtime's default.
+  const uint32_t stack = k.dynamic_stack ? std::clamp(d.stack_bytes, kLeastStack, kMostScratch) : 0;
+  s.scratch_per_lane = std::min(round_up(k.scratch_size + stack, 16), kMostScratch);
   const uint32_t threads = d.block[0] * d.block[1] * d.block[2];
   const uint64_t limit =
       uint64_t{std::max(1u, occupancy(k, threads, d.dynamic_lds).groups_per_cu)} * d.compute_units;

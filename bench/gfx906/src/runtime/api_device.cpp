@@ -197,23 +197,21 @@ GFX906_HIP hipError_t hipSetDeviceFlags(unsigned flags) {
 GFX906_HIP hipError_t hipDeviceGetLimit(size_t* value, int limit) {
   return api([&] {
     if (value == nullptr) return hipErrorInvalidValue;
-    switch (limit) {
-      case 0:
-        *value = 1024;
-        return hipSuccess;
-      case 1:
-        *value = 1 << 20;
-        return hipSuccess;
-      case 2:
-        *value = size_t{4} << 20;
-        return hipSuccess;
-      default:
-        return hipErrorUnsupportedLimit;
-    }
+    const auto& limits = current_card().limits;
+    if (limit < 0 || limit >= static_cast<int>(limits.size())) return hipErrorUnsupportedLimit;
+    *value = limits[static_cast<size_t>(limit)];
+    return hipSuccess;
   });
 }
-GFX906_HIP hipError_t hipDeviceSetLimit(int limit, size_t) {
-  return api([&] { return limit >= 0 && limit <= 2 ? hipSuccess : hipErrorUnsupportedLimit; });
+GFX906_HIP hipError_t hipDeviceSetLimit(int limit, size_t value) {
+  return api([&] {
+    constexpr size_t kMostStack = 131056;  // see exec/dispatch.cpp
+    auto& limits = current_card().limits;
+    if (limit < 0 || limit >= static_cast<int>(limits.size())) return hipErrorUnsupportedLimit;
+    if (limit == 0 && value > kMostStack) return hipErrorInvalidValue;
+    limits[static_cast<size_t>(limit)] = value;
+    return hipSuccess;
+  });
 }
 GFX906_HIP hipError_t hipDeviceGetCacheConfig(int* config) {
   return api([&] {

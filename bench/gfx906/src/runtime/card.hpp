@@ -2,6 +2,7 @@
 // error.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <memory>
@@ -31,6 +32,9 @@ class Card {
   // Sticky error of a kernel that failed, hipSuccess before.
   std::atomic<hipError_t> fault{hipSuccess};
   unsigned flags = 0;
+  // hipDeviceSetLimit: stack of a work-item, printf buffer, heap of device malloc, in bytes. The
+  // latter two are only remembered: kernels get what they ask for.
+  std::array<std::atomic<size_t>, 3> limits{1 << 10, 1 << 20, 4 << 20};
 
   std::mutex mutex;                            // guards what follows
   std::set<Stream*> streams;                   // all streams of the card, the null stream included

@@ -141,6 +141,7 @@ hipError_t KernelWork::run(WorkReport& report) {
   dispatch.block = block;
   dispatch.kernarg = kernarg;
   dispatch.dynamic_lds = dynamic_lds;
+  dispatch.stack_bytes = static_cast<uint32_t>(gfx906::rt::card(card)->limits[0]);
   dispatch.card = card;
   dispatch.cooperative = cooperative;
   dispatch.dispatch_id = next_dispatch++;

@@ -1,9 +1,44 @@
-// Devices: properties, attributes, peer access, errors. Needs no kernel; run with two cards.
+// Devices: properties, attributes, peer access, limits, errors; run with two cards.
 #include <cstring>
 
 #include "check.hpp"
 
+__device__ __noinline__ int sum_to(int n, const volatile int* zero) {
+  volatile int keep[8];
+  keep[n & 7] = n;
+  return n <= 0 ? *zero : sum_to(n - 1, zero) + keep[n & 7];
+}
+__global__ void recurse(int* out, int depth) {
+  const volatile int zero = 0;
+  out[threadIdx.x] = sum_to(depth, (const volatile int*)&zero);
+}
+
+void limits() {
+  constexpr hipLimit_t kStack = hipLimit_t(0);
+  size_t stack = 0;
+  HIP(hipDeviceGetLimit(&stack, kStack));
+  EQUAL(stack, 1024);
+#if HIP_VERSION_MAJOR >= 6
+  HIP(hipDeviceSetLimit(hipLimitMallocHeapSize, size_t{64} << 20));
+  size_t heap = 0;
+  HIP(hipDeviceGetLimit(&heap, hipLimitMallocHeapSize));
+  EQUAL(heap, size_t{64} << 20);
+  HIP_FAILS(hipDeviceSetLimit(kStack, 131056 + 1), hipErrorInvalidValue);
+  HIP_FAILS(hipDeviceSetLimit(hipLimit_t(77), 1), hipErrorUnsupportedLimit);
+  HIP(hipDeviceSetLimit(kStack, 131056));
+  HIP(hipDeviceGetLimit(&stack, kStack));
+  EQUAL(stack, 131056);
+  const int depth = 1000;
+#else
+  const int depth = 100;  // these compilers give a kernel that recurses 16 KiB
+#endif
+  int* out = device_array<int>(64);
+  recurse<<<1, 64>>>(out, depth);
+  for (const int x : download(out, 64)) EQUAL(x, depth * (depth + 1) / 2);
+}
+
 int main() {
+  limits();
   int count = 0;
   HIP(hipGetDeviceCount(&count));
   EQUAL(count, 2);
