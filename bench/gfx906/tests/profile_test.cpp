@@ -163,6 +163,32 @@ TEST_CASE("a whole sample equals the launch, and a part of it stands for the res
   CHECK(part.seconds(false) == doctest::Approx(exact).epsilon(0.05));
 }
 
+TEST_CASE(
+    "groups outside the sample are skipped where that was asked for, never in a cooperative "
+    "launch") {
+  const auto object = gfx906_test::load_kernels("kernels.co");
+  REQUIRE(object);
+  const int k16 = 16;
+  const uint32_t rows = 4096;
+  std::vector<uint8_t> w(size_t{rows} * k16 * 16, 1), x(size_t{k16} * 16, 1);
+  Sampling skipping;
+  skipping.skip_others = true;
+  for (const bool cooperative : {false, true}) {
+    std::vector<int> y(rows);
+    const auto args = gfx906_test::Args().add(w.data()).add(x.data()).add(y.data()).add(k16);
+    Dispatch d = matvec(*object, args, rows);
+    d.cooperative = cooperative;
+    Profiler profiler({}, skipping);
+    for (int launch = 0; launch < 3; ++launch) {  // the third is not watched
+      std::fill(y.begin(), y.end(), 0);
+      REQUIRE(gfx906::Executor::shared().run(d, &profiler));
+      const auto done = std::count(y.begin(), y.end(), k16 * 16);
+      CHECK((cooperative ? done == rows : done < rows));
+    }
+    CHECK(profiler.seconds(false) > 0);
+  }
+}
+
 TEST_CASE("groups without work do not count as those of the sample that have some") {
   const auto object = gfx906_test::load_kernels("cost.co");
   REQUIRE(object);

@@ -49,10 +49,10 @@ struct Parameters {
 
   // A launch. t = start + N/BW is the law seen for short streams; a small kernel never takes less
   // than the floor from the one before to the one after.
-  double start_seconds = 2.6e-6;  // fitted: 8.4 MB read in 12.3 us
-  double floor_seconds = 4.2e-6;  // fitted: 1300 small kernels in 5.8 ms
+  double start_seconds = 2.6e-6;        // fitted: 8.4 MB read in 12.3 us
+  double floor_seconds = 4.2e-6;        // fitted: 1300 small kernels in 5.8 ms
   double graph_floor_seconds = 1.2e-6;  // between nodes of a graph; fitted: 8 in 17.8 us
-  double wave_start_clocks = 1;   // of each of the four shader engines, per wave
+  double wave_start_clocks = 1;         // of each of the four shader engines, per wave
 
   // How sharply the slowest resource hides the others: exec = (sum t^p)^(1/p).
   double overlap_power = 8;
@@ -64,8 +64,9 @@ struct Sampling {
   uint32_t runs = 4;                  // spread over the launch
   uint64_t instructions = 8'000'000;  // watched per launch; the groups after that run unwatched
   uint32_t launches = 2;  // of one kernel, shape and scalar arguments; then the 4th, 8th, 16th ...
-  bool skip_others =
-      false;  // groups that are not watched do not run: for estimates without results
+  // Groups that are not watched do not run, but in cooperative launches: for estimates without
+  // results.
+  bool skip_others = false;
 };
 
 }  // namespace gfx906::profile

@@ -65,7 +65,7 @@ thread_local Last last;
 // A dispatch under way.
 struct Profiler::Launch {
   explicit Launch(const Parameters& p) : behind(p) {}
-  bool watch = false;
+  bool watch = false, skip_others = false;
   uint64_t total = 1;
   uint32_t waves = 1;
   uint32_t per_run = 1, runs = 1;
@@ -158,6 +158,8 @@ void Profiler::on_dispatch_begin(const Dispatch& d) {
   auto launch = std::make_unique<Launch>(p_);
   Launch& l = *launch;
   l.total = groups_of(d);
+  // The groups of a cooperative launch may wait for each other.
+  l.skip_others = sampling_.skip_others && !d.cooperative;
   const uint32_t threads = d.block[0] * d.block[1] * d.block[2];
   l.waves = std::max(1u, (threads + 63) / 64);
   l.occupancy = occupancy(d.kernel->info(), threads, d.dynamic_lds);
@@ -205,7 +207,7 @@ void Profiler::on_dispatch_end(const Dispatch& d, const Status& status, const Ru
     s.channel_share = launch->behind.channel_share();
     s.truncated = launch->behind.truncated();
     s.total_groups = launch->total;
-    if (status && !sampling_.skip_others) s.work = launch->relative_work(ran);
+    if (status && !launch->skip_others) s.work = launch->relative_work(ran);
     s.waves_per_group = launch->waves;
     s.compute_units = d.compute_units;
     s.occupancy = launch->occupancy;
@@ -223,9 +225,10 @@ double Profiler::seconds(bool in_graph) const {
 }
 
 GroupMode Profiler::group_mode(const Dispatch& d, const GroupId& id) {
-  const GroupMode other = sampling_.skip_others ? GroupMode::kSkip : GroupMode::kFast;
   Launch* launch = launch_of(d);
-  if (launch == nullptr || launch->place(id.linear) < 0) return other;
+  if (launch == nullptr) return GroupMode::kFast;
+  const GroupMode other = launch->skip_others ? GroupMode::kSkip : GroupMode::kFast;
+  if (launch->place(id.linear) < 0) return other;
   const bool enough = launch->instructions.load(std::memory_order_relaxed) > sampling_.instructions;
   return enough ? other : GroupMode::kObserve;
 }
