@@ -272,6 +272,12 @@ TEST_CASE("what isn't enforced is refused with the path and the keyword") {
        "#:", "'propertyNames'"},
       {R"({"type":"array","minContains":2})", "#:", "'minContains'"},
       {R"({"type":"string","format":"uri-template"})", "#:", "\"uri-template\""},
+      // A definition that makes many others known before its own fault is met.
+      {R"({"$ref":"#/$defs/a_long_name_of_a_definition","$defs":{"a_long_name_of_a_definition":{"anyOf":
+          [{"$ref":"#/$defs/1"},{"$ref":"#/$defs/2"},{"$ref":"#/$defs/3"},{"$ref":"#/$defs/4"},{"$ref":"#/$defs/5"},
+           {"$ref":"#/$defs/6"},{"$ref":"#/$defs/7"},{"$ref":"#/$defs/8"},{"then":{}}]},
+          "1":{},"2":{},"3":{},"4":{},"5":{},"6":{},"7":{},"8":{}}})",
+       "#/$defs/a_long_name_of_a_definition/anyOf/8", "'then'"},
   };
   for (const Refused& r : cases) {
     const std::string message = error_of(r.schema);

@@ -42,7 +42,8 @@ class SchemaCompiler {
       const Waiting next = std::move(queue_.back());
       queue_.pop_back();
       holder_ = next.holder;
-      define(next.name, *next.schema, holders_[holder_].path);
+      // A copy of the path: holders_ grows meanwhile.
+      define(next.name, *next.schema, std::string(holders_[holder_].path));
     }
     check_direct_cycles();
     if (status_.ok() && rules_.full()) {
