@@ -17,7 +17,7 @@ import sys
 import token_time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# Matrix products with one to three columns (MMVQ): type, rows, length of a row, columns, published us.
+# Matrix products with few columns (MMVQ): type, rows, length of a row, columns, published us.
 PRODUCTS = [
     ("Q4_K", 8704, 5120, 1, 47.1), ("Q4_K", 4096, 4096, 1, 20.1), ("Q5_K", 8704, 5120, 1, 54.1),
     ("Q5_K", 2048, 4096, 1, 13.2), ("Q5_K", 5120, 8704, 1, 54.0),

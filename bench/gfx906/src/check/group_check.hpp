@@ -98,7 +98,8 @@ class GroupCheck {
   void global_races(const InstEvent& e, const MemAccess& m, const Stretch& s);
   void synchronised(const MemAccess& m);
   // An atomic store is a plain one in machine code. One to a word that the group has looked at by
-  // an atomic before, as who leaves a lock or passes a turn on does, is taken for it.
+  // an atomic or a volatile load before, as who leaves a lock or passes a turn on does, is taken
+  // for it.
   uint64_t& sync_word(uint64_t word) { return sync_words_[word % sync_words_.size()]; }
   bool is_sync_word(uint64_t address) { return sync_word(address / 4) == address / 4; }
 
@@ -132,7 +133,7 @@ class GroupCheck {
   uint64_t generation_ = 0;
   uint32_t next_known_ = 0, last_known_ = 0;
   GlobalRaces::Cache pages_;
-  std::array<uint64_t, 64> sync_words_{};  // where the group's latest atomics went
+  std::array<uint64_t, 64> sync_words_{};  // where the group's latest such accesses went
 
   std::span<uint8_t> lds_;
   LdsShadow shadow_;

@@ -12,8 +12,7 @@ uint32_t round_up(uint32_t v, uint32_t to) {
   return (v + to - 1) / to * to;
 }
 
-// A wave's scratch is 13 bits of 1 KiB (COMPUTE_TMPRING_SIZE); compilers stop there too.
-constexpr uint32_t kMostScratch = 131056, kLeastStack = 16384;
+constexpr uint32_t kLeastStack = 16384;
 
 Status bad(const Dispatch& d, const std::string& what) {
   return Status(Code::kInvalidArgument, "dispatch of " + d.kernel->info().name + ": " + what);

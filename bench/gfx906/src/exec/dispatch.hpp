@@ -10,6 +10,9 @@
 
 namespace gfx906 {
 
+// Bytes of a work-item: a wave's are 13 bits of 1 KiB (COMPUTE_TMPRING_SIZE); compilers stop there
+// too.
+constexpr uint32_t kMostScratch = 131056;
 constexpr uint32_t kMostArguments = 1 << 20;  // bytes; far more than any compiler allows
 
 // A resource of the global wave sync: a barrier or a semaphore, as its instructions use it.

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "../exec/dispatch.hpp"
 #include "api.hpp"
 #include "memory.hpp"
 #include "pool.hpp"
@@ -205,10 +206,9 @@ GFX906_HIP hipError_t hipDeviceGetLimit(size_t* value, int limit) {
 }
 GFX906_HIP hipError_t hipDeviceSetLimit(int limit, size_t value) {
   return api([&] {
-    constexpr size_t kMostStack = 131056;  // see exec/dispatch.cpp
     auto& limits = current_card().limits;
     if (limit < 0 || limit >= static_cast<int>(limits.size())) return hipErrorUnsupportedLimit;
-    if (limit == 0 && value > kMostStack) return hipErrorInvalidValue;
+    if (limit == 0 && value > gfx906::kMostScratch) return hipErrorInvalidValue;
     limits[static_cast<size_t>(limit)] = value;
     return hipSuccess;
   });
