@@ -359,9 +359,7 @@ class MessageStream final : public ChatStream {
 
   void end(http::EventWriter& writer) override { send(writer, "message_stop", Json::object()); }
   void on_error(const ApiError& error, http::EventWriter& writer) override {
-    Json body = error.body();
-    body["type"] = "error";
-    writer.event("error", body);
+    writer.event("error", error.marked_body());
   }
 
   std::string model_, id_ = random_name("msg_");

@@ -59,7 +59,7 @@ void read_samplers(const Fields& fields, sample::SamplingParams& s) {
       value->get<std::string>().find(';') == std::string::npos) {
     for (const char letter : value->get<std::string>()) {
       const auto names = sample::samplers_from_letters(std::string_view(&letter, 1));
-      if (names) add(names->front());
+      if (names) s.samplers.push_back(names->front());
     }
     return;
   }

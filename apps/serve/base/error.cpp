@@ -8,6 +8,12 @@ Json ApiError::body() const {
   return {{"error", std::move(error)}};
 }
 
+Json ApiError::marked_body() const {
+  Json out = body();
+  out["type"] = "error";
+  return out;
+}
+
 ApiError ApiError::from(const Status& status) {
   switch (status.code()) {
     case Code::kInvalidArgument:

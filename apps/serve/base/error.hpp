@@ -18,6 +18,8 @@ struct ApiError {
 
   // {"error": {"code", "message", "type", ...}}
   Json body() const;
+  // The same with "type": "error" beside it, for Anthropic's clients.
+  Json marked_body() const;
 
   static ApiError invalid(std::string message) {
     return {400, "invalid_request_error", std::move(message)};

@@ -325,10 +325,10 @@ void HttpServer::begin(httplib::Request& request) {
 }
 
 void HttpServer::refuse(httplib::Response& response, const ApiError& error, const Route* route) {
-  Json body = error.body();
-  if (route && route->access.marked_errors) body["type"] = "error";
+  const bool marked = route && route->access.marked_errors;
   response.status = error.status;
-  response.set_content(dump_json(body), "application/json; charset=utf-8");
+  response.set_content(dump_json(marked ? error.marked_body() : error.body()),
+                       "application/json; charset=utf-8");
 }
 
 HttpServer::Found HttpServer::find(const std::string& method, const std::string& path) const {

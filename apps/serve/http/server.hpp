@@ -55,7 +55,7 @@ class HttpServer final : private httplib::Server {
   struct Access {
     bool key = true;
     bool gate = true;
-    bool marked_errors = false;  // with "type": "error" beside "error", for Anthropic's clients
+    bool marked_errors = false;  // as ApiError::marked_body()
   };
   void route(const std::string& method, const std::string& pattern, Handler handler,
              Access access = {true, true, false});
